@@ -1,0 +1,54 @@
+# The front door. Needs nothing but Python 3.11 or later; everything else is set up on first use.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.from-lock
+JOBS   ?= 2
+
+.PHONY: help demo test check bench setup generate lock format clean
+.DEFAULT_GOAL := help
+
+help:  ## Show this list.
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+
+# Installed from the hashed lock only; remade whenever the lock or the project's metadata changes.
+$(STAMP): requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("hibernator needs Python 3.11 or later; this is %d.%d. Set PYTHON=python3.11." % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Setting up $(VENV) from requirements/dev.txt …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+setup: $(STAMP)  ## Set up .venv from the lock (every other target does this by itself).
+
+demo: $(STAMP)  ## See it work: a real control plane, the CRDs and the operator.
+	@$(BIN)/hibernator demo
+
+test: check  ## Everything that CI runs.
+	@$(BIN)/hibernator controlplane build
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests
+
+check: $(STAMP)  ## The fast part: lint, types, imports, generated files.
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-cache > $(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
+	@$(BIN)/python -m tools.generate --check
+
+bench: $(STAMP)  ## Run every benchmark and write one table.
+	@$(BIN)/hibernator controlplane build
+	@$(BIN)/python bench/run.py
+
+generate: $(STAMP)  ## Write CRDs and reference pages from the types.
+	@$(BIN)/python -m tools.generate
+
+lock: $(STAMP)  ## Bring the locks up to date with pyproject.toml.
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --output-file requirements/runtime.txt pyproject.toml
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --group dev --output-file requirements/dev.txt pyproject.toml
+
+format: $(STAMP)  ## Format and fix what can be fixed by itself.
+	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .
+
+clean:  ## Remove everything that make wrote into the checkout.
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

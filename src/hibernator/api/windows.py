@@ -1,0 +1,49 @@
+"""The words for recurring time that plans, exceptions and scalers share."""
+
+from typing import Annotated
+
+from hibernator.api.meta import Model, says
+
+# Plans and exceptions are written by people in a hurry: `6:00` and `saturday` are fine.
+RELAXED_TIME = r"^([0-1]?[0-9]|2[0-3]):[0-5][0-9]$"
+STRICT_TIME = r"^([0-1][0-9]|2[0-3]):[0-5][0-9]$"
+RELAXED_DAY = r"^(?i)(MON|TUE|WED|THU|FRI|SAT|SUN|MONDAY|TUESDAY|WEDNESDAY|THURSDAY|FRIDAY|SATURDAY|SUNDAY)$"
+DURATION = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
+
+START_IS_NOT_END = {
+    "rule": "self.start != self.end",
+    "message": "Invalid window: start must not equal end",
+}
+
+
+class OffHourWindow(Model):
+    """A stretch of the week, from `start` on each of the days to `end`, which may be on the next day."""
+
+    start: Annotated[
+        str, says("When it begins, as HH:MM on the local clock (inclusive).", pattern=RELAXED_TIME)
+    ]
+    end: Annotated[
+        str,
+        says(
+            "When it ends, as HH:MM on the local clock (exclusive). Before `start` it is on the next day; "
+            "`23:59` means the end of the day.",
+            pattern=RELAXED_TIME,
+        ),
+    ]
+    days_of_week: Annotated[
+        tuple[Annotated[str, says("A day, as MON or Monday in any case.", pattern=RELAXED_DAY)], ...],
+        says("The days on which it begins.", minItems=1, maxItems=14, x_kubernetes_list_type="set"),
+    ]
+
+
+class HolidaySource(Model):
+    """Where the dates of holidays are written down."""
+
+    name: Annotated[
+        str,
+        says(
+            "A ConfigMap in the same namespace. Keys such as `2026-12-25` are holidays, whatever the value; "
+            "the value of a key that ends in `.ics` is read as an iCalendar file.",
+            minLength=1,
+        ),
+    ]

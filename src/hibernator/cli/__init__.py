@@ -1,0 +1,1 @@
+"""The `hibernator` command, also installed as `kubectl-hibernator`."""

@@ -1,0 +1,1 @@
+"""The loop: client, watch caches with indexes, work queue, leader election, events."""
