@@ -1,0 +1,21 @@
+"""How commands end. The table in docs/reference/exit-codes.md is checked against this one."""
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    OK = 0  # it was done, or the answer is yes
+    FOUND = 1  # the input has mistakes, or the answer is no
+    USAGE = 2  # the command line itself is wrong
+    UNAVAILABLE = 3  # something that is needed cannot be reached, found or built
+    REFUSED = 4  # the cluster said no: a permission is missing
+    INTERRUPTED = 130  # Ctrl-C
+
+
+class CliError(Exception):
+    """Ends a command with a sentence for a person; never with a traceback."""
+
+    def __init__(self, message: str, *, hint: str = "", code: Exit = Exit.FOUND) -> None:
+        super().__init__(message)
+        self.hint = hint
+        self.code = code

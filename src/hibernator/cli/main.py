@@ -1,0 +1,55 @@
+"""Where every command hangs. Each lives in a module of its own and imports what it needs when it runs."""
+
+import os
+import sys
+
+import typer
+
+from hibernator import __version__
+from hibernator.cli.exits import CliError, Exit
+
+app = typer.Typer(
+    name="hibernator",
+    help="Put clusters to sleep and wake them, by the clock and by consent.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"hibernator {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    *,
+    version: bool = typer.Option(
+        False, "--version", help="Print the version.", callback=_version, is_eager=True
+    ),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run a command; whatever goes wrong ends in one sentence and a documented exit code."""
+    try:
+        app()
+    except CliError as error:
+        typer.echo(f"error: {error}", err=True)
+        if error.hint:
+            typer.echo(error.hint, err=True)
+        sys.exit(error.code)
+    except KeyboardInterrupt:
+        sys.exit(Exit.INTERRUPTED)
+    except BrokenPipeError:
+        # The reader went away (`| head`); Python must not complain about it while it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(Exit.OK)
+
+
+if __name__ == "__main__":
+    main()
