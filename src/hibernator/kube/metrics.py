@@ -1,0 +1,193 @@
+"""What the runtime counts, as one table. The reference page of metrics is written from it.
+
+Other rooms define their own `Metric`s the same way and hand them to `Metrics` beside the runtime's. The
+registry is not prometheus-client's global one: two managers in one process (every test) must not share it.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final, Literal, NamedTuple
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+
+# From half a millisecond, below which a reconcile that finds nothing to do stays, to a minute.
+_SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+
+class Metric(NamedTuple):
+    """One line of the table."""
+
+    name: str
+    type: Literal["counter", "gauge", "histogram"]
+    labels: tuple[str, ...]
+    help: str
+
+
+QUEUE_DEPTH = Metric(
+    "hibernator_queue_depth", "gauge", ("controller",), "Keys that wait for a free worker right now."
+)
+QUEUE_DELAYED = Metric(
+    "hibernator_queue_delayed",
+    "gauge",
+    ("controller",),
+    "Keys that wait for a later moment or for a retry.",
+)
+QUEUE_WAIT_SECONDS = Metric(
+    "hibernator_queue_wait_seconds",
+    "histogram",
+    ("controller",),
+    "How long a key waited for a free worker once it was due.",
+)
+RECONCILES_RUNNING = Metric(
+    "hibernator_reconciles_running", "gauge", ("controller",), "Reconciles that run right now."
+)
+RECONCILE_SECONDS = Metric(
+    "hibernator_reconcile_seconds", "histogram", ("controller",), "How long a reconcile took."
+)
+RECONCILES = Metric(
+    "hibernator_reconciles_total",
+    "counter",
+    ("controller", "result"),
+    "Reconciles by how they ended: `done`, `later` (asked to look again), `conflict`, `throttled`, `fenced`, "
+    "`transient`, `stalled` (needs a change first) or `fault` (an error that nobody expected).",
+)
+RECONCILE_ERRORS = Metric(
+    "hibernator_reconcile_errors_total",
+    "counter",
+    ("controller", "error"),
+    "Reconciles that raised, by the type of the error.",
+)
+WATCH_RESTARTS = Metric(
+    "hibernator_watch_restarts_total",
+    "counter",
+    ("resource",),
+    "Watches that ended and were opened again, whatever the reason.",
+)
+RELISTS = Metric(
+    "hibernator_relists_total",
+    "counter",
+    ("resource",),
+    "Full lists of a resource, the first included. Many of them are a burden for the API server.",
+)
+CACHE_OBJECTS = Metric("hibernator_cache_objects", "gauge", ("resource",), "Objects held in a watch cache.")
+API_REQUESTS = Metric(
+    "hibernator_api_requests_total",
+    "counter",
+    ("verb", "resource", "code"),
+    "Requests to the API server by HTTP status; `none` when no answer came.",
+)
+API_SECONDS = Metric(
+    "hibernator_api_seconds",
+    "histogram",
+    ("verb", "resource"),
+    "How long the API server took to answer. Watches count up to their first byte.",
+)
+EVENTS_WRITTEN = Metric(
+    "hibernator_events_written_total", "counter", (), "Kubernetes Events created or counted up."
+)
+EVENTS_DROPPED = Metric(
+    "hibernator_events_dropped_total",
+    "counter",
+    ("why",),
+    "Kubernetes Events not written: `full` (too many waited while the API server was away), `spam` (too many "
+    "about one object) or `refused` (the API server said no).",
+)
+LEADER = Metric("hibernator_leader", "gauge", (), "1 while this replica leads, 0 while it stands by.")
+LEASE_REQUESTS = Metric(
+    "hibernator_lease_requests_total",
+    "counter",
+    ("result",),
+    "Attempts to take or renew the lease: `held`, `waiting` (somebody else holds it) or `failed`.",
+)
+WRITES_FENCED = Metric(
+    "hibernator_writes_fenced_total",
+    "counter",
+    (),
+    "Writes not started, because this replica could no longer prove that it leads.",
+)
+LOOP_LAG_SECONDS = Metric(
+    "hibernator_loop_lag_seconds",
+    "gauge",
+    (),
+    "How late the last heartbeat of the event loop came. Above a second, something blocks it.",
+)
+
+RUNTIME: Final = (
+    QUEUE_DEPTH,
+    QUEUE_DELAYED,
+    QUEUE_WAIT_SECONDS,
+    RECONCILES_RUNNING,
+    RECONCILE_SECONDS,
+    RECONCILES,
+    RECONCILE_ERRORS,
+    WATCH_RESTARTS,
+    RELISTS,
+    CACHE_OBJECTS,
+    API_REQUESTS,
+    API_SECONDS,
+    EVENTS_WRITTEN,
+    EVENTS_DROPPED,
+    LEADER,
+    LEASE_REQUESTS,
+    WRITES_FENCED,
+    LOOP_LAG_SECONDS,
+)
+
+
+class Metrics:
+    """Every metric of a table in a registry of its own, addressed by its line in the table."""
+
+    def __init__(self, table: Iterable[Metric] = RUNTIME) -> None:
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        GCCollector(registry=self._registry)
+        self._counters: dict[Metric, Counter] = {}
+        self._gauges: dict[Metric, Gauge] = {}
+        self._histograms: dict[Metric, Histogram] = {}
+        for metric in table:
+            self._add(metric)
+
+    def _add(self, metric: Metric) -> None:
+        name, kind, labels, words = metric
+        if kind == "counter":
+            self._counters[metric] = Counter(name, words, labels, registry=self._registry)
+        elif kind == "gauge":
+            self._gauges[metric] = Gauge(name, words, labels, registry=self._registry)
+        else:
+            self._histograms[metric] = Histogram(
+                name, words, labels, registry=self._registry, buckets=_SECONDS
+            )
+
+    def count(self, metric: Metric, *labels: str, by: float = 1) -> None:
+        counter = self._counters[metric]
+        (counter.labels(*labels) if labels else counter).inc(by)
+
+    def set(self, metric: Metric, value: float, *labels: str) -> None:
+        gauge = self._gauges[metric]
+        (gauge.labels(*labels) if labels else gauge).set(value)
+
+    def follow(self, metric: Metric, value: Callable[[], float], *labels: str) -> None:
+        """Let a gauge ask for its value when somebody reads it, which costs nothing until then."""
+        gauge = self._gauges[metric]
+        (gauge.labels(*labels) if labels else gauge).set_function(value)
+
+    def observe(self, metric: Metric, seconds: float, *labels: str) -> None:
+        histogram = self._histograms[metric]
+        (histogram.labels(*labels) if labels else histogram).observe(seconds)
+
+    def value(self, metric: Metric, *labels: str) -> float:
+        """The present value: of a histogram, how many observations it has seen."""
+        name = f"{metric.name}_count" if metric.type == "histogram" else metric.name
+        value = self._registry.get_sample_value(name, dict(zip(metric.labels, labels, strict=True)))
+        return value or 0.0
+
+    def text(self) -> bytes:
+        """Everything in Prometheus' text format."""
+        return generate_latest(self._registry)
