@@ -1,0 +1,267 @@
+"""Reads YAML into plain values and remembers on which line each field stands.
+
+Built on the parser's events and not on PyYAML's own constructor: a stranger's file must not be able to hang
+or crash the command (nesting, aliases that multiply), must mean what it means to kubectl, must not repeat a
+key unnoticed, and every message should name a line.
+"""
+
+import itertools
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from hibernator.cli.offline import scalars
+
+MAX_DEPTH = 100
+MAX_ALIASED = 100_000
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_MARKER = re.compile(r"^(?:%.*\n)*---(?=\s|$)", re.MULTILINE)
+_TAG = "tag:yaml.org,2002:"
+_KNOWN_TAGS = {_TAG + name for name in ("str", "int", "float", "bool", "null", "timestamp", "map", "seq")}
+
+
+class UnreadableError(Exception):
+    """What is wrong with the text, and where (both counted from 1)."""
+
+    def __init__(self, message: str, line: int, column: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A document as plain values; `lines` has the line of each field by its path, `spec.windows[0].start`."""
+
+    value: Any
+    line: int
+    lines: dict[str, int]
+
+
+def read(text: str) -> Iterator[Parsed | UnreadableError]:
+    """Every document of a text. One that cannot be read does not hide the others."""
+    for part, skipped in _parts(text):
+        try:
+            yield from _Reader(skipped).documents(part)
+        except UnreadableError as error:
+            yield error
+        except yaml.YAMLError as error:
+            yield _unreadable(error, part, skipped)
+
+
+def _parts(text: str) -> Iterator[tuple[str, int]]:
+    """The text cut at its `---` lines, which YAML allows nowhere but between documents."""
+    cuts = [0, *(match.start() for match in _MARKER.finditer(text) if match.start()), len(text)]
+    line = 0
+    for begin, end in itertools.pairwise(cuts):
+        yield text[begin:end], line
+        line += text.count("\n", begin, end)
+
+
+def child(path: str, step: str | int) -> str:
+    """The path of a field's field: `spec` and `windows` give `spec.windows`, that and 0 `spec.windows[0]`."""
+    if isinstance(step, int):
+        return f"{path}[{step}]"
+    return f"{path}.{step}" if path else step
+
+
+@dataclass(slots=True)
+class _Collection:
+    """A mapping or a list that is being read."""
+
+    into: Any
+    path: str
+    anchor: str | None
+    seen_before: int
+    key: str | None = None
+    key_lines: dict[str, int] = field(default_factory=dict)
+    merged: list[Any] = field(default_factory=list)
+
+
+_MERGE = "\0<<"  # a key that no file can hold: NUL is not allowed in YAML
+
+
+class _Reader:
+    """Turns events into values, without recursion."""
+
+    def __init__(self, skipped: int) -> None:
+        self._skipped = skipped  # lines before the part that is read
+        self._document_line = 1
+        self._lines: dict[str, int] = {}
+        self._open: list[_Collection] = []
+        self._anchors: dict[str, tuple[Any, int]] = {}
+        self._seen = 0  # values so far, with those behind an alias counted each time
+        self._aliased = 0
+        self._root: Any = None
+
+    def documents(self, text: str) -> Iterator[Parsed]:
+        for event in yaml.parse(text, Loader=_LOADER):
+            if isinstance(event, yaml.ScalarEvent):
+                self._take(self._scalar(event), event)
+            elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+                self._enter(event)
+            elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+                self._leave(event)
+            elif isinstance(event, yaml.AliasEvent):
+                self._alias(event)
+            elif isinstance(event, yaml.DocumentStartEvent):
+                self._document_line = self._line(event)
+                self._lines, self._anchors, self._aliased = {}, {}, 0
+            elif isinstance(event, yaml.DocumentEndEvent):
+                first = min(self._lines.values(), default=self._document_line)
+                yield Parsed(self._root, first, self._lines)
+
+    def _line(self, event: yaml.Event) -> int:
+        return _mark(event).line + 1 + self._skipped
+
+    def _fail(self, message: str, event: yaml.Event) -> UnreadableError:
+        return UnreadableError(message, self._line(event), _mark(event).column + 1)
+
+    def _scalar(self, event: yaml.ScalarEvent) -> scalars.Scalar:
+        if event.tag and event.tag.startswith(_TAG) and event.tag not in _KNOWN_TAGS:
+            kind = event.tag.removeprefix(_TAG)
+            raise self._fail(f"the tag !!{kind} is not understood here; write the value as plain text", event)
+        quoted = not event.implicit[0] and event.tag in {None, "!"}
+        if quoted or (event.tag and event.tag not in {_TAG + "int", _TAG + "float", _TAG + "bool"}):
+            value: scalars.Scalar = event.value if event.tag != _TAG + "null" else None
+        else:
+            value = scalars.plain(event.value)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise self._fail(f"{event.value} is a number that Kubernetes cannot store", event)
+        if event.anchor:
+            self._anchors[event.anchor] = (value, 1)
+        return value
+
+    def _enter(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
+        if len(self._open) >= MAX_DEPTH:
+            raise self._fail(f"fields are nested more than {MAX_DEPTH} levels deep", event)
+        if self._awaits_key():
+            raise self._fail("a key must be a word, not a list or a mapping", event)
+        path = self._next_path()
+        self._lines.setdefault(path, self._line(event))
+        into: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
+        self._open.append(_Collection(into, path, event.anchor, self._seen))
+
+    def _leave(self, event: yaml.Event) -> None:
+        done = self._open.pop()
+        for mapping in done.merged:
+            done.into = mapping | done.into
+        if done.anchor:
+            self._anchors[done.anchor] = (done.into, self._seen - done.seen_before + 1)
+        self._put(done.into, event)
+
+    def _alias(self, event: yaml.AliasEvent) -> None:
+        if event.anchor not in self._anchors:
+            raise self._fail(
+                f"*{event.anchor} refers to nothing: there is no &{event.anchor} before it", event
+            )
+        value, size = self._anchors[event.anchor]
+        self._aliased += size
+        self._seen += size - 1
+        if self._aliased > MAX_ALIASED:
+            raise self._fail(
+                f"its aliases (*{event.anchor}) multiply into more than {MAX_ALIASED:,} values", event
+            )
+        self._take(value, event)
+
+    def _take(self, value: Any, event: yaml.Event) -> None:
+        """A value whose event says it all: a key if one is awaited, otherwise a value in its place."""
+        if self._awaits_key():
+            self._take_key(value, event)
+            return
+        self._lines.setdefault(self._next_path(), self._line(event))
+        self._put(value, event)
+
+    def _awaits_key(self) -> bool:
+        return bool(self._open) and isinstance(self._open[-1].into, dict) and self._open[-1].key is None
+
+    def _take_key(self, value: Any, event: yaml.Event) -> None:
+        mapping = self._open[-1]
+        merges = value == "<<" and isinstance(event, yaml.ScalarEvent) and event.implicit[0]
+        key = _MERGE if merges else _key(value)
+        if key is None:
+            raise self._fail("a key must be a word, and this one is empty", event)
+        if key in mapping.key_lines and key != _MERGE:
+            first = mapping.key_lines[key]
+            raise self._fail(
+                f'the key "{key}" stands twice in the same mapping, first on line {first}', event
+            )
+        mapping.key = key
+        mapping.key_lines[key] = self._line(event)
+        if not merges:
+            self._lines[child(mapping.path, key)] = self._line(event)
+
+    def _next_path(self) -> str:
+        if not self._open:
+            return ""
+        parent = self._open[-1]
+        return child(parent.path, len(parent.into) if isinstance(parent.into, list) else parent.key or "")
+
+    def _put(self, value: Any, event: yaml.Event) -> None:
+        self._seen += 1
+        if not self._open:
+            self._root = value
+            return
+        parent = self._open[-1]
+        if isinstance(parent.into, list):
+            parent.into.append(value)
+            return
+        if parent.key == _MERGE:
+            parent.merged += self._mergeable(value, event)
+        else:
+            parent.into[parent.key] = value
+        parent.key = None
+
+    def _mergeable(self, value: Any, event: yaml.Event) -> list[Any]:
+        mappings = value if isinstance(value, list) else [value]
+        if not all(isinstance(mapping, dict) for mapping in mappings):
+            raise self._fail("the merge key << needs a mapping, or a list of mappings", event)
+        return mappings
+
+
+def _key(value: scalars.Scalar) -> str | None:
+    """Keys are text in JSON; kubectl writes numbers and booleans out."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return None
+    return value if isinstance(value, str) else f"{value}"
+
+
+def _mark(event: yaml.Event) -> yaml.Mark:
+    mark = event.start_mark
+    return yaml.Mark("", 0, mark.line, mark.column, None, 0) if mark else yaml.Mark("", 0, 0, 0, None, 0)
+
+
+def _unreadable(error: yaml.YAMLError, text: str, skipped: int) -> UnreadableError:
+    """The parser's complaint with its place, in words for people where the parser's are for programmers."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
+        line, column = error.problem_mark.line, error.problem_mark.column
+        return UnreadableError(_said(error, text, skipped), line + 1 + skipped, column + 1)
+    position = getattr(error, "position", 0)
+    character = getattr(error, "character", 0)
+    code = ord(character) if isinstance(character, str) else character
+    before = text[:position]
+    return UnreadableError(
+        f"the character U+{code:04X} is not allowed",
+        before.count("\n") + 1 + skipped,
+        position - before.rfind("\n"),
+    )
+
+
+def _said(error: yaml.MarkedYAMLError, text: str, skipped: int) -> str:
+    said = error.problem or error.context or "this is not YAML"
+    mark = error.problem_mark
+    if "cannot start any token" in said and mark:
+        character = text.split("\n")[mark.line][mark.column : mark.column + 1]
+        if character == "\t":
+            return "a tab indents this line; YAML allows only spaces there"
+        return f"a value cannot begin with {character}; put it in quotes"
+    if error.context and error.context_mark and mark and error.context_mark.line != mark.line:
+        said += f", {error.context} that begins on line {error.context_mark.line + 1 + skipped}"
+    return said
