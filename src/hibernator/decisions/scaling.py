@@ -1,0 +1,120 @@
+"""Where a number of replicas is set, and the writes that set it.
+
+A workload may stand under an autoscaler. Writing its replicas then starts a fight that nobody wins, so the
+number goes to the autoscaler instead: to a HorizontalPodAutoscaler as its minimum, to a KEDA ScaledObject as
+the count it is paused at. A DaemonSet has no number at all: it sleeps by a node selector that no node matches.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+ASLEEP_SELECTOR: Final = "hibernator.ardikabs.com/asleep"
+KEDA_PAUSED_REPLICAS: Final = "autoscaling.keda.sh/paused-replicas"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """An object that can be written, at the version that was read."""
+
+    resource: str  # the name that kubectl uses: deployments.apps
+    namespace: str
+    name: str
+    resource_version: str
+    subresource: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """Something that runs replicas, as the cluster has it."""
+
+    place: Place
+    replicas: int  # what its spec asks for
+    running: int  # what its status counts
+    by_node_selector: bool = False  # a DaemonSet: one replica stands for "awake", none for "asleep"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Horizontal:
+    """A HorizontalPodAutoscaler that scales the workload. It stands still by itself while that is at zero."""
+
+    place: Place
+    minimum: int
+    maximum: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keda:
+    """A KEDA ScaledObject that scales the workload."""
+
+    place: Place
+    paused_at: int | None
+
+
+Autoscaler = Horizontal | Keda
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """One write: a merge patch that holds only for the version that was read."""
+
+    place: Place
+    body: Mapping[str, Any] = field(hash=False)
+
+
+def reachable(workload: Workload, autoscaler: Autoscaler | None, replicas: int) -> int:
+    """The number that can be set of the number that is wanted."""
+    if workload.by_node_selector:
+        return min(replicas, 1)
+    if isinstance(autoscaler, Horizontal) and replicas > 0:
+        return min(replicas, autoscaler.maximum)
+    return replicas
+
+
+def level(workload: Workload, autoscaler: Autoscaler | None) -> int:
+    """The number that is set now, wherever it is set."""
+    if isinstance(autoscaler, Keda):
+        return workload.replicas if autoscaler.paused_at is None else autoscaler.paused_at
+    if isinstance(autoscaler, Horizontal) and workload.replicas > 0:
+        return autoscaler.minimum
+    return workload.replicas
+
+
+def steps(workload: Workload, autoscaler: Autoscaler | None, replicas: int) -> tuple[Patch, ...]:
+    """The writes, in order, after which the number is set; none when it is set already."""
+    wanted = reachable(workload, autoscaler, replicas)
+    if isinstance(autoscaler, Keda):
+        if autoscaler.paused_at == wanted:
+            return ()
+        return (
+            Patch(
+                place=autoscaler.place,
+                body={"metadata": {"annotations": {KEDA_PAUSED_REPLICAS: str(wanted)}}},
+            ),
+        )
+    if isinstance(autoscaler, Horizontal) and wanted > 0:
+        writes = []
+        if autoscaler.minimum != wanted:
+            writes.append(Patch(place=autoscaler.place, body={"spec": {"minReplicas": wanted}}))
+        if workload.replicas == 0:
+            # At zero the autoscaler stands still; somebody else has to take the first step.
+            writes.append(_to_replicas(workload, wanted))
+        return tuple(writes)
+    return () if workload.replicas == wanted else (_to_replicas(workload, wanted),)
+
+
+def is_reached(workload: Workload, autoscaler: Autoscaler | None, replicas: int) -> bool:
+    """Whether as many run as were asked for; an autoscaler may well run more."""
+    wanted = reachable(workload, autoscaler, replicas)
+    if isinstance(autoscaler, Horizontal) and wanted > 0:
+        return workload.running >= wanted
+    if workload.by_node_selector:
+        return wanted > 0 or workload.running == 0  # awake, it may still match no node
+    return workload.running == wanted
+
+
+def _to_replicas(workload: Workload, wanted: int) -> Patch:
+    if workload.by_node_selector:
+        selector = {ASLEEP_SELECTOR: None if wanted else "true"}
+        return Patch(place=workload.place, body={"spec": {"template": {"spec": {"nodeSelector": selector}}}})
+    return Patch(place=workload.place, body={"spec": {"replicas": wanted}})
