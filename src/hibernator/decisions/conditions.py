@@ -53,8 +53,6 @@ def _condition(old: Condition | None, verdict: Verdict, now: Instant, generation
         status=status,
         reason=verdict.reason,
         message=verdict.message,
-        last_transition_time=now.round("second", mode="floor").to_stdlib()
-        if changed
-        else old.last_transition_time,
+        last_transition_time=since,
         observed_generation=generation,
     )

@@ -2,7 +2,8 @@
 
 A workload may stand under an autoscaler. Writing its replicas then starts a fight that nobody wins, so the
 number goes to the autoscaler instead: to a HorizontalPodAutoscaler as its minimum, to a KEDA ScaledObject as
-the count it is paused at. A DaemonSet has no number at all: it sleeps by a node selector that no node matches.
+the count it is paused at. A DaemonSet has no number at all: it sleeps by a node selector
+that no node matches.
 """
 
 from collections.abc import Mapping
