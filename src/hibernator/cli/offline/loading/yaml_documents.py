@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from hibernator.cli.offline import scalars
+from hibernator.cli.offline.loading import scalars
 
 MAX_DEPTH = 100
 MAX_ALIASED = 100_000

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hibernator.api.problem import Problem
-from hibernator.cli.offline import json_documents, yaml_documents
-from hibernator.cli.offline.sources import NoText, Text, read_texts
-from hibernator.cli.offline.yaml_documents import Parsed, UnreadableError
+from hibernator.cli.offline.loading import json_documents, yaml_documents
+from hibernator.cli.offline.loading.sources import NoText, Text, read_texts
+from hibernator.cli.offline.loading.yaml_documents import Parsed, UnreadableError
 
 _LAST_STEP = re.compile(r"(\.[^.\[]*|\[[^\]]*\]?|^[^.\[]+)$")
 

@@ -6,8 +6,8 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
-from hibernator.cli.offline import yaml_documents
-from hibernator.cli.offline.yaml_documents import Parsed, UnreadableError, read
+from hibernator.cli.offline.loading import yaml_documents
+from hibernator.cli.offline.loading.yaml_documents import Parsed, UnreadableError, read
 
 
 def values(text: str) -> list[Any]:

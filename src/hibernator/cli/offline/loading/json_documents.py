@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from hibernator.cli.offline.yaml_documents import MAX_DEPTH, Parsed, UnreadableError
+from hibernator.cli.offline.loading.yaml_documents import MAX_DEPTH, Parsed, UnreadableError
 
 _SPACE = re.compile(r"\s*")
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
