@@ -1,0 +1,159 @@
+"""A control plane as its users see it: start it, use it, stop it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hibernator.controlplane import auditlog, certs
+from hibernator.controlplane.access import Access
+from hibernator.controlplane.auditlog import Write
+from hibernator.controlplane.directory import remove_if_stale
+from hibernator.controlplane.errors import ControlPlaneError
+from hibernator.controlplane.layout import Layout
+from hibernator.controlplane.locks import is_held
+from hibernator.controlplane.protocol import Failed, Ready, Report, Spec, State, Step
+
+_STOP_DEADLINE = 30  # seconds
+_LOOK_EVERY = 0.02  # seconds
+
+
+class KubectlError(Exception):
+    """kubectl ended with an error; the text is what it wrote to its standard error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A control plane that is up."""
+
+    layout: Layout
+    state: State
+
+    @staticmethod
+    def at(directory: Path) -> "Cluster | None":
+        """The control plane that is up in this directory, if one is."""
+        layout = Layout(directory.absolute())
+        state = State.read(layout)
+        return Cluster(layout, state) if state and is_held(layout.lock) else None
+
+    @property
+    def url(self) -> str:
+        return self.state.url
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.layout.kubeconfig
+
+    @property
+    def ca(self) -> Path:
+        return self.layout.cert(certs.CA)
+
+    def kubectl(
+        self,
+        *arguments: str,
+        input: str | None = None,  # noqa: A002 -- the name that subprocess.run has made known
+        as_user: str | None = None,
+        as_groups: tuple[str, ...] = (),
+    ) -> subprocess.CompletedProcess[str]:
+        """Run kubectl as the admin, or as somebody else; KubectlError says why it failed."""
+        impersonation = [f"--as={as_user}"] if as_user else []
+        impersonation += [f"--as-group={group}" for group in as_groups]
+        done = subprocess.run(  # noqa: S603 -- the kubectl that the finder found
+            [self.state.kubectl, f"--kubeconfig={self.kubeconfig}", *impersonation, *arguments],
+            input=input,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise KubectlError(done.stderr.strip() or done.stdout.strip())
+        return done
+
+    def request(self, method: str, path: str, body: object = None) -> Any:
+        """One request as the admin, for what need not be the work of kubectl."""
+        admin = Access(self.url, self.ca, self.layout.cert(certs.ADMIN), self.layout.key(certs.ADMIN))
+        return admin.request(method, path, body)
+
+    def writes(self, namespace: str | None = None) -> list[Write]:
+        """Every write that the API server answered so far, oldest first, from its audit log."""
+        return auditlog.writes(self.layout.audit, namespace)
+
+
+def start(
+    directory: Path,
+    binaries: Mapping[str, Path],
+    *,
+    lifeline: int | None,
+    on_step: Callable[[str], None] = lambda _: None,
+) -> Cluster:
+    """Start a control plane that ends when the file descriptor `lifeline` does; never by itself if None."""
+    layout = Layout(directory.absolute())
+    spec = Spec(
+        directory=str(layout.root),
+        binaries={name: str(path) for name, path in binaries.items()},
+        outlives_owner=lifeline is None,
+    )
+    launcher = subprocess.Popen(  # noqa: S603 -- this very interpreter
+        [sys.executable, "-m", "hibernator.controlplane.supervisor", msgspec.json.encode(spec).decode()],
+        stdin=subprocess.DEVNULL if lifeline is None else lifeline,
+        stdout=subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C is for the owner, who then takes the control plane down
+    )
+    with launcher:
+        assert launcher.stdout is not None  # noqa: S101 -- asked for above
+        last: Report | None = None
+        for line in launcher.stdout:
+            last = msgspec.json.decode(line, type=Report)
+            if isinstance(last, Step):
+                on_step(last.text)
+    cluster = Cluster.at(directory) if isinstance(last, Ready) else None
+    if cluster is None:
+        failed = last if isinstance(last, Failed) else Failed("The supervisor ended before it was ready.")
+        raise ControlPlaneError(failed.text, hint=failed.hint)
+    return cluster
+
+
+@contextmanager
+def running(
+    directory: Path,
+    binaries: Mapping[str, Path],
+    *,
+    on_step: Callable[[str], None] = lambda _: None,
+) -> Iterator[Cluster]:
+    """A control plane for the length of a `with` block, also if that is ended by a SIGKILL."""
+    reader, writer = os.pipe()
+    try:
+        cluster = start(directory, binaries, lifeline=reader, on_step=on_step)
+        os.close(reader)
+        yield cluster
+    finally:
+        os.close(writer)
+        wait_until_down(directory)
+
+
+def stop(directory: Path) -> bool:
+    """Stop what is up in this directory and remove it, stale or not; False if there was nothing."""
+    cluster = Cluster.at(directory)
+    if cluster is None:
+        return remove_if_stale(Layout(directory.absolute()))
+    os.kill(cluster.state.pid, signal.SIGTERM)
+    wait_until_down(directory)
+    return True
+
+
+def wait_until_down(directory: Path) -> None:
+    """Return when the supervisor is gone, and with it all that it started."""
+    layout = Layout(directory.absolute())
+    deadline = time.monotonic() + _STOP_DEADLINE
+    while is_held(layout.lock):
+        if time.monotonic() > deadline:
+            raise ControlPlaneError(f"The control plane in {layout.root} did not end in {_STOP_DEADLINE} s.")
+        time.sleep(_LOOK_EVERY)

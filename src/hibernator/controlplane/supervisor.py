@@ -1,0 +1,226 @@
+"""The process that owns a control plane: it starts the others, watches over them and takes them down.
+
+It is a process of its own so that the owner of a control plane may die in any way. It ends when its
+standard input does, which the kernel sees to when the owner is gone, and its children hang on a tether to
+it. It stays single-threaded: signals and the end of the input arrive in one place, `_wait`.
+
+Run as `python -m hibernator.controlplane.supervisor SPEC`. The first process returns when the control plane
+answers, and prints what happens on the way as lines of JSON; the supervisor proper lives on.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from hibernator.controlplane import certs, components
+from hibernator.controlplane.access import Access, RequestError
+from hibernator.controlplane.components import Process
+from hibernator.controlplane.directory import claim, remove
+from hibernator.controlplane.errors import ControlPlaneError
+from hibernator.controlplane.layout import Layout
+from hibernator.controlplane.protocol import Failed, Ready, Report, Spec, State, Step
+from hibernator.controlplane.tether import tethered
+
+_START_DEADLINE = 240  # seconds; three are usual, a machine that runs much else at once needs many
+_PORT_ATTEMPTS = 5
+_LOOK_EVERY = 0.05  # seconds, while something starts
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class _StopAsked(Exception):  # noqa: N818 -- not an error
+    """A signal, or the end of the owner."""
+
+
+class _ProcessEnded(Exception):  # noqa: N818 -- told to people as a ControlPlaneError
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+class Supervisor:
+    def __init__(self, spec: Spec, report: Callable[[Report], None]) -> None:
+        self._spec = spec
+        self._report = report
+        self._layout = Layout(Path(spec.directory))
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._wake, wake_writer = socket.socketpair()
+        self._wake.setblocking(False)
+        wake_writer.setblocking(False)
+        signal.set_wakeup_fd(wake_writer.detach(), warn_on_full_buffer=False)
+        for number in (*_STOP_SIGNALS, signal.SIGCHLD):
+            signal.signal(number, lambda *_: None)  # the wake-up socket carries the number
+
+    def run(self) -> None:
+        """Start everything, stay until asked to stop, and leave nothing behind."""
+        lock = claim(self._layout)
+        keep_logs = False
+        try:
+            self._start()
+            while True:
+                self._wait(None)
+        except _StopAsked:
+            pass
+        except _ProcessEnded as ended:
+            keep_logs = True
+            raise self._explained(ended) from None
+        except BaseException:
+            keep_logs = True
+            raise
+        finally:
+            self._kill_all()
+            if not keep_logs:
+                remove(self._layout)
+            lock.release()
+
+    def _start(self) -> None:
+        layout = self._layout
+        layout.logs.mkdir()
+        certs.write_all(layout)
+        self._report(Step("Starting etcd and kube-apiserver"))
+        self._spawn(components.etcd())
+        access = self._start_api_server()
+        self._report(Step("Starting kube-controller-manager"))
+        self._spawn(components.controller_manager(layout))
+        # Whoever makes a Pod needs this account, and the controller manager makes it once it works.
+        self._until(
+            "kube-controller-manager works",
+            lambda: access.request("GET", "/api/v1/namespaces/default/serviceaccounts/default"),
+        )
+        state = State(url=access.url, pid=os.getpid(), kubectl=self._spec.binaries[components.KUBECTL])
+        state.write(layout)
+        self._report(Ready())
+
+    def _start_api_server(self) -> Access:
+        """Start it on a free port; somebody may take that port before the server does, so try several."""
+        layout = self._layout
+        for _ in range(_PORT_ATTEMPTS):
+            port = _free_port()
+            url = f"https://127.0.0.1:{port}"
+            components.write_files(layout, url)
+            access = Access(url, layout.cert(certs.CA), layout.cert(certs.ADMIN), layout.key(certs.ADMIN))
+            self._spawn(components.api_server(layout, port))
+            try:
+                self._until("kube-apiserver is ready", partial(access.request, "GET", "/readyz"))
+            except _ProcessEnded as ended:
+                if ended.name != components.API_SERVER or not self._port_was_taken():
+                    raise
+                del self._running[components.API_SERVER]
+            else:
+                return access
+        raise ControlPlaneError(f"No free port could be had for kube-apiserver in {_PORT_ATTEMPTS} attempts.")
+
+    def _port_was_taken(self) -> bool:
+        return b"address already in use" in self._layout.log(components.API_SERVER).read_bytes()
+
+    def _spawn(self, process: Process) -> None:
+        command = tethered([self._spec.binaries[process.name], *process.arguments])
+        with self._layout.log(process.name).open("wb") as log:
+            self._running[process.name] = subprocess.Popen(  # noqa: S603 -- found by us, not named by input
+                command,
+                cwd=self._layout.root,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    def _until(self, what: str, succeeds: Callable[[], object]) -> None:
+        deadline = time.monotonic() + _START_DEADLINE
+        while True:
+            with contextlib.suppress(OSError, RequestError):
+                succeeds()
+                return
+            if time.monotonic() > deadline:
+                raise ControlPlaneError(
+                    f"Waited {_START_DEADLINE} s in vain until {what}.",
+                    hint=f"The logs are in {self._layout.logs}.",
+                )
+            self._wait(_LOOK_EVERY)
+
+    def _wait(self, seconds: float | None) -> None:
+        """Sleep until something happens; raise if that something ends the control plane."""
+        watched = [self._wake.fileno()] if self._spec.outlives_owner else [self._wake.fileno(), 0]
+        readable, _, _ = select.select(watched, [], [], seconds)
+        if 0 in readable and not os.read(0, 4096):
+            raise _StopAsked
+        if any(number in _STOP_SIGNALS for number in self._signals()):
+            raise _StopAsked
+        for name, process in self._running.items():
+            if process.poll() is not None:
+                raise _ProcessEnded(name)
+
+    def _signals(self) -> Iterator[int]:
+        with contextlib.suppress(BlockingIOError):
+            yield from self._wake.recv(4096)
+
+    def _kill_all(self) -> None:
+        """Nothing is worth an orderly end: the directory goes away with them."""
+        for process in self._running.values():
+            process.kill()
+        for process in self._running.values():
+            process.wait()
+
+    def _explained(self, ended: _ProcessEnded) -> ControlPlaneError:
+        log = self._layout.log(ended.name)
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        last = "\n".join(f"  {line}" for line in lines[-5:])
+        return ControlPlaneError(
+            f"{ended.name} ended by itself, so the control plane was taken down.",
+            hint=f"Its log {log} ends with:\n{last}",
+        )
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _live(spec: Spec, reports: int) -> None:
+    """Be the supervisor, out of the way of the terminal and of the owner's output."""
+    os.setsid()
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+
+    def report(what: Report) -> None:
+        with contextlib.suppress(BrokenPipeError):  # the owner is gone; the end of the input tells it too
+            os.write(reports, msgspec.json.encode(what) + b"\n")
+        if isinstance(what, Ready | Failed):
+            with contextlib.suppress(OSError):
+                os.close(reports)
+
+    try:
+        Supervisor(spec, report).run()
+    except ControlPlaneError as error:
+        report(Failed(str(error), error.hint))
+    except Exception as error:  # noqa: BLE001 -- the last place where it can be told to anybody
+        report(Failed(f"The supervisor of the control plane failed: {error!r}"))
+
+
+def main() -> None:
+    spec = msgspec.json.decode(sys.argv[1], type=Spec)
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        os.close(reader)
+        _live(spec, writer)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as lines:
+        for line in lines:
+            sys.stdout.buffer.write(line)
+            sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

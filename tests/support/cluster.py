@@ -1,0 +1,119 @@
+"""The real control plane of a test run: one for all workers, started when the first test asks for it.
+
+The main pytest process holds a FIFO open for as long as it lives, and the control plane lives as long as
+that: it goes down at the end of the run, and also when the run is killed.
+"""
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hibernator.controlplane.cluster import Cluster, start, wait_until_down
+from hibernator.controlplane.locks import FileLock
+
+CRDS = Path(__file__).parents[2] / "config" / "crd"
+
+_RUN = pytest.StashKey[Path]()
+_LIFELINE = pytest.StashKey[int]()
+_WORKER_INPUT = "hibernator_run"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterInTest(Cluster):
+    """The control plane with what only tests want of it."""
+
+    def install_crds(self) -> None:
+        """Apply the generated CRDs and wait until the API server serves them; cheap after the first time."""
+        _apply_crds(self)
+
+    def create_namespace(self) -> str:
+        """A new namespace in which Pods can be made at once."""
+        name = f"test-{uuid.uuid4().hex[:12]}"
+        self.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+        self.kubectl("wait", "serviceaccount/default", "-n", name, "--for=create", "--timeout=60s")
+        return name
+
+
+@cache
+def _apply_crds(cluster: ClusterInTest) -> None:
+    with FileLock(cluster.layout.root / "crds.lock"):
+        cluster.kubectl(
+            "apply", "--server-side", "--force-conflicts", "--field-manager=tests", "-f", str(CRDS)
+        )
+        cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", str(CRDS))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    worker_input: dict[str, Any] | None = getattr(config, "workerinput", None)
+    if worker_input is not None:
+        config.stash[_RUN] = Path(worker_input[_WORKER_INPUT])
+        return
+    run = Path(tempfile.mkdtemp(prefix="hibernator-tests-"))
+    os.mkfifo(run / "lifeline")
+    config.stash[_RUN] = run
+    # Open for reading too, because opening for writing alone would wait for a reader.
+    config.stash[_LIFELINE] = os.open(run / "lifeline", os.O_RDWR | os.O_CLOEXEC)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell an xdist worker which run it belongs to."""
+    node.workerinput[_WORKER_INPUT] = str(node.config.stash[_RUN])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _LIFELINE in config.stash:
+        run = config.stash[_RUN]
+        os.close(config.stash[_LIFELINE])
+        wait_until_down(run / "cluster")
+        shutil.rmtree(run)
+
+
+@pytest.fixture(scope="session")
+def cluster(pytestconfig: pytest.Config) -> ClusterInTest:
+    """A real API server, controller manager and etcd; shared, so keep to a namespace of your own."""
+    run = pytestconfig.stash[_RUN]
+    with FileLock(run / "starting.lock"):
+        up = Cluster.at(run / "cluster") or _start(run)
+    return ClusterInTest(up.layout, up.state)
+
+
+@pytest.fixture
+def namespace(cluster: ClusterInTest) -> Iterator[str]:
+    """A fresh namespace; its deletion is asked for at the end and not waited for."""
+    name = cluster.create_namespace()
+    yield name
+    cluster.request("DELETE", f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture(scope="session")
+def crds(cluster: ClusterInTest) -> ClusterInTest:
+    """The cluster with the project's CRDs."""
+    cluster.install_crds()
+    return cluster
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "cluster" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.cluster)
+
+
+def _start(run: Path) -> Cluster:
+    folder = Path(os.environ["KUBEBUILDER_ASSETS"])
+    binaries = {
+        name: folder / name for name in ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
+    }
+    lifeline = os.open(run / "lifeline", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return start(run / "cluster", binaries, lifeline=lifeline)
+    finally:
+        os.close(lifeline)
