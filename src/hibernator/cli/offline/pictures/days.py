@@ -1,0 +1,79 @@
+"""Where instants lie on sheets of local days, so that a picture can draw what the clock on the wall shows.
+
+A day is drawn from 00:00 to 24:00 of the local clock. Where the clock jumps, part of that sheet does not
+exist; where it is set back, part of it happens twice. Both are plain facts here, so that no picture guesses.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import date
+from typing import NamedTuple
+
+from hibernator.schedule.spans import Span, subtract, union
+from hibernator.schedule.ticks import DAY, date_of
+from hibernator.schedule.zones import Zone
+
+
+class Piece(NamedTuple):
+    """Instants from `start` to `end`, while the local clock runs steadily on from `clock` after midnight."""
+
+    start: int
+    end: int
+    clock: int
+    again: bool  # the clock has shown this before, on the same day
+
+    @property
+    def clock_end(self) -> int:
+        return self.clock + self.end - self.start
+
+
+class Day(NamedTuple):
+    date: date
+    pieces: tuple[Piece, ...]  # of the part of the day that is shown
+    missing: tuple[Span, ...]  # what the clock never shows on this day
+    length: int  # of the whole day, whatever part of it is shown
+
+    @property
+    def repeated(self) -> tuple[Span, ...]:
+        """What the clock shows twice, among what is shown."""
+        return tuple((piece.clock, piece.clock_end) for piece in self.pieces if piece.again)
+
+
+def days(zone: Zone, start: int, end: int) -> Iterator[Day]:
+    """The local days of which [start, end) shows something, in order."""
+    readings = [
+        (max(begin, start) + offset, min(finish, end) + offset)
+        for begin, finish, offset in zone.stretches(start, end)
+    ]
+    first = min(begin for begin, _ in readings) // DAY
+    last = (max(finish for _, finish in readings) - 1) // DAY
+    for number in range(first, last + 1):
+        pieces = tuple(_pieces(zone, number))
+        yield Day(
+            date_of(number),
+            tuple(_clip(pieces, start, end)),
+            subtract(((0, DAY),), union((piece.clock, piece.clock_end) for piece in pieces)),
+            sum(piece.end - piece.start for piece in pieces),
+        )
+
+
+def _pieces(zone: Zone, number: int) -> Iterator[Piece]:
+    """A whole day."""
+    midnight = number * DAY
+    shown = 0  # how far the clock has come
+    for begin, finish, offset in zone.stretches(midnight - DAY, midnight + 2 * DAY):
+        first, last = max(begin, midnight - offset), min(finish, midnight + DAY - offset)
+        clock = first + offset - midnight
+        if first < last and clock < shown:
+            repeat = min(last, first + shown - clock)
+            yield Piece(first, repeat, clock, again=True)
+            first, clock = repeat, shown
+        if first < last:
+            yield Piece(first, last, clock, again=False)
+            shown = clock + last - first
+
+
+def _clip(pieces: Iterable[Piece], start: int, end: int) -> Iterator[Piece]:
+    for piece in pieces:
+        first, last = max(piece.start, start), min(piece.end, end)
+        if first < last:
+            yield Piece(first, last, piece.clock + first - piece.start, piece.again)
