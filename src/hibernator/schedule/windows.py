@@ -1,0 +1,62 @@
+"""Windows of the week, read once from what users write, laid out as spans of instants on demand."""
+
+from typing import NamedTuple
+
+from hibernator.api.timewindowscaler import ScalerWindow
+from hibernator.api.windows import OffHourWindow
+from hibernator.schedule.errors import ScheduleError
+from hibernator.schedule.spans import Span
+from hibernator.schedule.ticks import DAY, MINUTE, weekday_of
+from hibernator.schedule.words import clock, days_text, read_day, read_time
+from hibernator.schedule.zones import Zone
+
+START_IS_END = "Invalid window: start must not equal end"
+_END_OF_DAY = DAY - MINUTE
+
+
+class Window(NamedTuple):
+    """From `start` on each of the days until `end`, both counted from midnight on the local clock."""
+
+    zone: Zone
+    days: frozenset[int]
+    start: int
+    end: int  # beyond DAY where the window ends on the next day
+
+    def spans(self, lo: int, hi: int) -> list[Span]:
+        """All of it that touches [lo, hi), each span whole, in order, and joined where two days touch."""
+        found: list[Span] = []
+        for day in range(lo // DAY - 3, hi // DAY + 3):
+            if weekday_of(day) not in self.days:
+                continue
+            midnight = day * DAY
+            start, end = self.zone.first(midnight + self.start), self.zone.last(midnight + self.end)
+            if end <= lo or start >= hi or start == end:
+                continue
+            if found and start <= found[-1][1]:
+                found[-1] = (found[-1][0], end)
+            else:
+                found.append((start, end))
+        return found
+
+    def __str__(self) -> str:
+        return f"{clock(self.start)}-{clock(self.end)} {days_text(self.days)}"
+
+
+def off_hours(window: OffHourWindow, zone: Zone) -> Window:
+    """A window of a plan or an exception, in which 23:59 is the end of the day (ruling 2)."""
+    start, end = read_time(window.start), read_time(window.end)
+    return _window(zone, window.days_of_week, start, DAY if end == _END_OF_DAY != start else end)
+
+
+def scaler_window(window: ScalerWindow, zone: Zone) -> Window:
+    return _window(
+        zone, window.days, read_time(window.start, strict=True), read_time(window.end, strict=True)
+    )
+
+
+def _window(zone: Zone, days: tuple[str, ...], start: int, end: int) -> Window:
+    if start == end:
+        raise ScheduleError(START_IS_END, "Write two different times; 00:00 to 23:59 is a whole day.")
+    if not days:
+        raise ScheduleError("no day is listed", "List at least one day, for example MON.")
+    return Window(zone, frozenset(map(read_day, days)), start, end if end > start else end + DAY)

@@ -1,0 +1,85 @@
+"""The small words of a schedule (times, days, durations), read, refused with the fix, and written back."""
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import lru_cache
+
+from hibernator.schedule.errors import ScheduleError
+from hibernator.schedule.ticks import DAY, HOUR, MINUTE, SECOND
+
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_LONG = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_NUMBERS = {name.upper(): number for names in (DAYS, _LONG) for number, name in enumerate(names)}
+
+_TIME = re.compile(r"([0-1]?[0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
+_STRICT_TIME = re.compile(r"([0-1][0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)", re.ASCII)
+_UNITS = {"ms": SECOND // 1000, "s": SECOND, "m": MINUTE, "h": HOUR}
+
+
+@lru_cache(maxsize=4096)
+def read_time(text: str, *, strict: bool = False) -> int:
+    """The ticks since midnight of `20:00`; unless strict, `6:00` will do for `06:00`."""
+    match = (_STRICT_TIME if strict else _TIME).fullmatch(text)
+    if match is None:
+        raise ScheduleError(
+            f"{text!r} is not a time of day",
+            "Write the time as HH:MM from 00:00 to 23:59, for example 20:00.",
+        )
+    return int(match[1]) * HOUR + int(match[2]) * MINUTE
+
+
+def read_day(text: str) -> int:
+    """The number of a day of the week, Monday being 0; `MON`, `Monday` and `mon` are all the same."""
+    number = _NUMBERS.get(text.upper())
+    if number is None:
+        raise ScheduleError(
+            f"{text!r} is not a day of the week",
+            "Write MON, TUE, WED, THU, FRI, SAT or SUN, or the full name.",
+        )
+    return number
+
+
+def read_duration(text: str) -> int:
+    """The ticks in a duration such as `30m`, `1h30m` or `3600s`; nothing at all is no time."""
+    parts = _DURATION.findall(text)
+    if "".join(number + unit for number, unit in parts) != text:
+        raise ScheduleError(
+            f"{text!r} is not a duration",
+            "Write a number and a unit (ms, s, m, h), for example 30m or 1h30m.",
+        )
+    return int(sum(Fraction(number) * _UNITS[unit] for number, unit in parts))
+
+
+def clock(ticks: int) -> str:
+    """A time of day as people write it; the end of a day is 24:00."""
+    minutes = ticks // MINUTE
+    if minutes > DAY // MINUTE:
+        minutes -= DAY // MINUTE
+    return f"{minutes // 60:02}:{minutes % 60:02}"
+
+
+def days_text(days: Iterable[int]) -> str:
+    """Days in few words: `every day`, `Mon-Fri`, `Mon, Wed, Fri`, `Sat-Mon`."""
+    wanted = set(days)
+    if len(wanted) == len(DAYS):
+        return "every day"
+    runs: list[list[int]] = []
+    # Begin behind a day that is missing, so that a run over the end of the week stays in one piece.
+    origin = next(day for day in range(7) if (day - 1) % 7 not in wanted)
+    for day in ((origin + step) % 7 for step in range(7)):
+        if day not in wanted:
+            continue
+        if runs and (runs[-1][-1] + 1) % 7 == day:
+            runs[-1].append(day)
+        else:
+            runs.append([day])
+    runs.sort()
+    return ", ".join(_run_text(run) for run in runs)
+
+
+def _run_text(run: list[int]) -> str:
+    if len(run) < 3:  # noqa: PLR2004  three is where a range becomes shorter than a list
+        return ", ".join(DAYS[day] for day in run)
+    return f"{DAYS[run[0]]}-{DAYS[run[-1]]}"

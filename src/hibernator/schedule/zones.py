@@ -1,0 +1,136 @@
+"""What the clocks on the walls of a zone show, and when they show it.
+
+DESIGN ruling 4 in one place: a time of day becomes an instant either as the *first* instant at which the
+clock reads it or later (where windows start), or as the *last* instant at which the clock passes it (where
+windows end). Both are the same instant except around a change of the clock.
+
+A zone is a list of stretches with one UTC offset each, learned from `whenever` a few years at a time and
+shared by all schedules in that zone.
+"""
+
+import difflib
+from functools import cache
+
+from whenever import available_timezones
+
+from hibernator.schedule.errors import UnknownTimezoneError
+from hibernator.schedule.spans import Span, Spans, union
+from hibernator.schedule.ticks import DAY, FIRST, LAST, SECOND, to_instant
+from hibernator.schedule.words import DAYS
+
+Stretch = tuple[int, int, int]  # from, to, and what to add to an instant for the local reading
+
+_BLOCK = 1 << 47  # ticks: four and a half years, some nine changes of the clock
+_NEAR = 3 * DAY  # further from a change of the clock than this, no window notices it
+
+
+class Zone:
+    __slots__ = ("_blocks", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._blocks: dict[int, tuple[Stretch, ...]] = {}
+
+    def stretches(self, lo: int, hi: int) -> list[Stretch]:
+        """The stretches of one offset that [lo, hi) touches, in order, whole or cut somewhere outside it."""
+        first, last = lo // _BLOCK, hi // _BLOCK
+        found: list[Stretch] = []
+        for number in range(first, last + 1):
+            block = self._blocks.get(number)
+            if block is None:
+                block = self._blocks[number] = self._learn(number)
+            for stretch in block:
+                if stretch[0] < hi and stretch[1] > lo:
+                    if found and found[-1][2] == stretch[2]:
+                        found[-1] = (found[-1][0], stretch[1], stretch[2])
+                    else:
+                        found.append(stretch)
+        return found
+
+    def steady(self, lo: int, hi: int) -> list[tuple[int, int, int | None]]:
+        """Cut [lo, hi) into parts with one offset each, and parts (None) near a change of the clock."""
+        stretches = self.stretches(lo - _NEAR, hi + _NEAR)
+        if len(stretches) == 1:
+            return [(lo, hi, stretches[0][2])]
+        parts: list[tuple[int, int, int | None]] = []
+        at = lo
+        for index, (start, end, offset) in enumerate(stretches):
+            calm_from = start + _NEAR if index else lo
+            calm_to = end - _NEAR if index + 1 < len(stretches) else hi
+            calm_from, calm_to = max(calm_from, lo), min(calm_to, hi)
+            if calm_from < calm_to:
+                if at < calm_from:
+                    parts.append((at, calm_from, None))
+                parts.append((calm_from, calm_to, offset))
+                at = calm_to
+        if at < hi:
+            parts.append((at, hi, None))
+        return parts
+
+    def first(self, reading: int) -> int:
+        """The first instant at which the local clock reads this or later."""
+        return min(
+            max(start, reading - offset)
+            for start, end, offset in self.stretches(reading - DAY, reading + DAY)
+            if reading - offset < end
+        )
+
+    def last(self, reading: int) -> int:
+        """The last instant at which the local clock passes this: from then on it never reads less."""
+        return max(
+            min(end, reading - offset)
+            for start, end, offset in self.stretches(reading - DAY, reading + DAY)
+            if reading - offset > start
+        )
+
+    def day(self, day: int) -> Spans:
+        """All instants with this local date: no span, one, or more if the clock steps back over midnight."""
+        reading = day * DAY
+        spans: list[Span] = [
+            (max(start, reading - offset), min(end, reading + DAY - offset))
+            for start, end, offset in self.stretches(reading - DAY, reading + 2 * DAY)
+        ]
+        return union(spans)
+
+    def reading(self, ticks: int) -> int:
+        """What the local clock shows at an instant."""
+        return ticks + self.stretches(ticks, ticks + 1)[0][2]
+
+    def _learn(self, number: int) -> tuple[Stretch, ...]:
+        lo, hi = number * _BLOCK, (number + 1) * _BLOCK
+        local = to_instant(min(max(lo, FIRST + DAY), LAST - DAY)).to_tz(self.name)
+        found: list[Stretch] = []
+        while True:
+            offset = int(local.offset.total("seconds")) * SECOND
+            following = local.next_transition()
+            end = hi if following is None else min(hi, following.timestamp() * SECOND)
+            found.append((lo, end, offset))
+            if following is None or end == hi:
+                return tuple(found)
+            lo, local = end, following
+
+
+@cache
+def zone_of(name: str) -> Zone:
+    """The zone of that name, always the same one."""
+    if name not in _known():
+        raise UnknownTimezoneError(*_unknown(name))
+    return Zone(name)
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset(available_timezones())
+
+
+def _unknown(name: str) -> tuple[str, str]:
+    folded = {known.casefold(): known for known in _known()}
+    close = difflib.get_close_matches(name.casefold(), folded, n=1)
+    fix = f"Did you mean {folded[close[0]]}?" if close else "Write an IANA name such as Europe/Berlin or UTC."
+    return f"{name!r} is not a zone in the IANA time zone database", fix
+
+
+def local_text(zone: Zone, ticks: int) -> str:
+    """An instant for people, on the local clock: `Fri 2026-01-30 06:00`."""
+    local = to_instant(ticks).to_tz(zone.name)
+    return f"{DAYS[local.day_of_week().value - 1]} {local.format('YYYY-MM-DD HH:mm')}"
