@@ -1,57 +1,306 @@
 """HibernatePlan: what sleeps, when, in which order, and how it is going."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from hibernator.api.meta import Model, says
-from hibernator.api.windows import START_IS_NOT_END, HolidaySource, OffHourWindow
+from hibernator.api.kind import Kind
+from hibernator.api.meta import Model, Object, rule, says
+from hibernator.api.planstatus import LONGEST_NAME, MOST_TARGETS, HibernatePlanStatus
+from hibernator.api.references import SHORT_NAME, ConnectorReference
+from hibernator.api.windows import (
+    SUBDIVISION_NEEDS_COUNTRY,
+    Country,
+    HolidaySource,
+    OffHourWindow,
+    Subdivision,
+    Timezone,
+)
 
 PlanHolidayMode = Literal["ignore", "sleep-all-day", "stay-awake"]
+TargetType = Literal["workloadscaler", "karpenter", "ec2", "asg", "rds", "eks", "gke", "cloudsql", "noop"]
+StrategyType = Literal["Sequential", "Parallel", "DAG", "Staged"]
+BehaviorMode = Literal["Strict", "BestEffort"]
+
+# Together with MOST_TARGETS these keep the cost of the rules below within what the API server allows.
+MOST_DEPENDENCIES = 200
+MOST_STAGES = 20
+
+TargetName = Annotated[
+    str, says("The name of a target of this plan.", pattern=SHORT_NAME, maxLength=LONGEST_NAME)
+]
 
 
 class PlanHolidays(Model):
     """What public holidays do to the schedule. Dates from all the sources count together."""
 
+    RULES = (SUBDIVISION_NEEDS_COUNTRY,)
+
     mode: Annotated[
         PlanHolidayMode,
         says(
-            "`sleep-all-day` sleeps from midnight to midnight on holidays, `stay-awake` does not sleep on them at "
-            "all, `ignore` treats them as any day.",
+            "`sleep-all-day` sleeps from midnight to midnight on holidays, `stay-awake` does not sleep on "
+            "them at all, `ignore` treats them as any day.",
             default="ignore",
         ),
     ] = "ignore"
     source_ref: Annotated[HolidaySource | None, says("A ConfigMap that lists dates or holds calendars.")] = (
         None
     )
-    country: Annotated[
-        str | None,
-        says("An ISO 3166-1 country code such as `DE`, for its public holidays.", pattern="^[A-Z]{2}$"),
-    ] = None
-    subdivision: Annotated[
-        str | None,
-        says("A part of the country such as `BY`, for its own holidays besides.", pattern="^[A-Z0-9-]{1,8}$"),
-    ] = None
+    country: Country = None
+    subdivision: Subdivision = None
 
 
 class Schedule(Model):
     """When the targets of a plan are asleep."""
 
-    timezone: Annotated[
-        str, says("The IANA zone in which all times are read, such as `Europe/Berlin`.", minLength=1)
-    ]
+    timezone: Timezone
     off_hours: Annotated[
-        tuple[
-            Annotated[
-                OffHourWindow,
-                msgspec.Meta(extra_json_schema={"x-kubernetes-validations": [START_IS_NOT_END]}),
-            ],
-            ...,
-        ],
+        tuple[OffHourWindow, ...],
         says(
             "The windows in which everything sleeps. They all count, and may overlap.",
             minItems=1,
             maxItems=64,
+            x_kubernetes_list_type="atomic",
         ),
     ]
     holidays: Annotated[PlanHolidays | None, says("What public holidays do.")] = None
+
+
+class Target(Model):
+    """One thing, or one group of things, that sleeps."""
+
+    RULES = (
+        rule(
+            "!(self.type in ['ec2', 'asg', 'rds', 'eks', 'gke', 'cloudsql']) || has(self.connectorRef)",
+            "connectorRef is required: a cloud resource is reached through a CloudProvider or a K8SCluster",
+            naming="'connectorRef is required: a target of type ' + self.type + ' is reached through a '"
+            " + (self.type in ['eks', 'gke'] ? 'CloudProvider or a K8SCluster' : 'CloudProvider')",
+            reason="FieldValueRequired",
+        ),
+        rule(
+            "!(self.type in ['ec2', 'asg', 'rds', 'cloudsql']) || !has(self.connectorRef)"
+            " || self.connectorRef.kind == 'CloudProvider'",
+            "connectorRef.kind must be CloudProvider for this type of target",
+            naming="'connectorRef.kind must be CloudProvider for a target of type ' + self.type",
+            field=".connectorRef.kind",
+        ),
+        rule(
+            "!(self.type in ['workloadscaler', 'karpenter']) || !has(self.connectorRef)"
+            " || self.connectorRef.kind == 'K8SCluster'",
+            "connectorRef.kind must be K8SCluster for this type of target",
+            naming="'connectorRef.kind must be K8SCluster for a target of type ' + self.type",
+            field=".connectorRef.kind",
+        ),
+    )
+
+    name: Annotated[str, says("What it is called in this plan.", pattern=SHORT_NAME, maxLength=LONGEST_NAME)]
+    type: Annotated[TargetType, says("What kind of thing it is, and so how it is put to sleep.")]
+    connector_ref: Annotated[
+        ConnectorReference | None,
+        says("How to reach it. Without one, workloads are those of the operator's own cluster."),
+    ] = None
+    parameters: Annotated[
+        Mapping[str, Any],
+        says("Which of its kind sleep, and how. What may be written here depends on `type`."),
+    ] = msgspec.field(default_factory=dict)
+
+
+class Dependency(Model):
+    RULES = (rule("self.from != self.to", "A target cannot wait for itself", field=".to"),)
+
+    from_: Annotated[TargetName, says("The target that sleeps first (and wakes last).")] = msgspec.field(
+        name="from"
+    )
+    to: Annotated[TargetName, says("The target that sleeps only when `from` does (and wakes before it).")]
+
+
+class Stage(Model):
+    name: Annotated[str, says("What the stage is called.", pattern=SHORT_NAME, maxLength=LONGEST_NAME)]
+    targets: Annotated[
+        tuple[TargetName, ...],
+        says(
+            "The targets that belong to it.",
+            minItems=1,
+            maxItems=MOST_TARGETS,
+            x_kubernetes_list_type="set",
+        ),
+    ]
+    parallel: Annotated[
+        bool, says("Whether its targets are worked on at the same time or one by one.", default=False)
+    ] = False
+    max_concurrency: Annotated[
+        int | None, says("How many of them at the same time; all when absent.", minimum=1, format="int32")
+    ] = None
+
+
+class Strategy(Model):
+    """In which order the targets sleep. Waking runs the order backwards."""
+
+    RULES = (
+        rule(
+            "self.type == 'DAG' || !has(self.dependencies) || self.dependencies.size() == 0",
+            "dependencies are only for the strategy DAG: change the type or remove them",
+            field=".dependencies",
+            reason="FieldValueForbidden",
+        ),
+        rule(
+            "self.type == 'Staged' || !has(self.stages) || self.stages.size() == 0",
+            "stages are only for the strategy Staged: change the type or remove them",
+            field=".stages",
+            reason="FieldValueForbidden",
+        ),
+        rule(
+            "self.type != 'Staged' || (has(self.stages) && self.stages.size() > 0)",
+            "stages are required by the strategy Staged",
+            reason="FieldValueRequired",
+        ),
+    )
+
+    type: Annotated[
+        StrategyType,
+        says(
+            "`Sequential` goes by the order of the list, `Parallel` takes all at once, `DAG` follows "
+            "`dependencies`, `Staged` takes one stage after the other.",
+            default="Sequential",
+        ),
+    ] = "Sequential"
+    max_concurrency: Annotated[
+        int | None,
+        says(
+            "How many targets are worked on at the same time; no limit when absent.",
+            minimum=1,
+            format="int32",
+        ),
+    ] = None
+    dependencies: Annotated[
+        tuple[Dependency, ...],
+        says(
+            "For `DAG`: which target comes before which.",
+            maxItems=MOST_DEPENDENCIES,
+            x_kubernetes_list_type="atomic",
+        ),
+    ] = ()
+    stages: Annotated[
+        tuple[Stage, ...],
+        says(
+            "For `Staged`: the stages in their order. Each target belongs to exactly one.",
+            maxItems=MOST_STAGES,
+            x_kubernetes_list_type="map",
+            x_kubernetes_list_map_keys=["name"],
+        ),
+    ] = ()
+
+
+class Execution(Model):
+    strategy: Annotated[Strategy, says("In which order the targets are worked on.", default={})] = Strategy()
+
+
+class Behavior(Model):
+    mode: Annotated[
+        BehaviorMode,
+        says(
+            "`Strict` stops at the first target that fails for good, `BestEffort` goes on with the others.",
+            default="Strict",
+        ),
+    ] = "Strict"
+    retries: Annotated[
+        int,
+        says(
+            "How often a failed target is tried again: after a minute, then twice as long each time, at "
+            "most half an hour.",
+            minimum=0,
+            maximum=10,
+            default=3,
+            format="int32",
+        ),
+    ] = 3
+
+
+_STRATEGY = "self.execution.strategy"
+_DEPENDENCIES = f"{_STRATEGY}.?dependencies.orValue([])"
+_STAGES = f"{_STRATEGY}.?stages.orValue([])"
+
+
+class HibernatePlanSpec(Model):
+    RULES = (
+        rule(
+            f"{_DEPENDENCIES}.all(d, self.targets.exists(t, t.name == d.from)"
+            " && self.targets.exists(t, t.name == d.to))",
+            "dependencies name targets that this plan does not have",
+            naming="'dependencies name targets that this plan does not have: ' + ("
+            f"{_DEPENDENCIES}.filter(d, !self.targets.exists(t, t.name == d.from)).map(d, d.from)"
+            f" + {_DEPENDENCIES}.filter(d, !self.targets.exists(t, t.name == d.to)).map(d, d.to)"
+            ").join(', ')",
+            field=".execution.strategy.dependencies",
+        ),
+        rule(
+            f"{_STAGES}.all(s, s.targets.all(n, self.targets.exists(t, t.name == n)))",
+            "stages name targets that this plan does not have",
+            naming="'stages name targets that this plan does not have: ' + "
+            f"{_STAGES}.map(s, s.targets.filter(n, !self.targets.exists(t, t.name == n)).join(', '))"
+            ".filter(names, names != '').join(', ')",
+            field=".execution.strategy.stages",
+        ),
+        rule(
+            f"{_STAGES}.size() == 0 || self.targets.all(t, {_STAGES}.exists(s, t.name in s.targets))",
+            "stages leave out targets of this plan",
+            naming="'stages leave out targets of this plan: ' + "
+            f"self.targets.filter(t, !{_STAGES}.exists(s, t.name in s.targets)).map(t, t.name).join(', ')",
+            field=".execution.strategy.stages",
+        ),
+        rule(
+            f"self.targets.all(t, {_STAGES}.filter(s, t.name in s.targets).size() <= 1)",
+            "stages share targets; each target belongs to exactly one stage",
+            naming="'each target belongs to exactly one stage, but several have: ' + "
+            f"self.targets.filter(t, {_STAGES}.filter(s, t.name in s.targets).size() > 1)"
+            ".map(t, t.name).join(', ')",
+            field=".execution.strategy.stages",
+        ),
+    )
+
+    schedule: Annotated[Schedule, says("When everything sleeps.")]
+    targets: Annotated[
+        tuple[Target, ...],
+        says(
+            "What sleeps.",
+            minItems=1,
+            maxItems=MOST_TARGETS,
+            x_kubernetes_list_type="map",
+            x_kubernetes_list_map_keys=["name"],
+        ),
+    ]
+    execution: Annotated[Execution, says("How the work is done.", default={})] = Execution()
+    behavior: Annotated[Behavior, says("What happens when something fails.", default={})] = Behavior()
+    suspend: Annotated[
+        bool, says("Leave everything as it is and follow the schedule no more.", default=False)
+    ] = False
+    suspend_until: Annotated[datetime | None, says("With `suspend`: when the plan goes on by itself.")] = None
+    suspend_reason: Annotated[
+        str | None, says("With `suspend`: why, for whoever looks next.", maxLength=1024)
+    ] = None
+    dry_run: Annotated[bool, says("Report what would sleep and wake, but touch nothing.", default=False)] = (
+        False
+    )
+
+
+class HibernatePlan(Object, kw_only=True):
+    """Puts targets to sleep in their off hours and wakes them as they were."""
+
+    RULES = (
+        rule(
+            f"self.metadata.name.size() <= {LONGEST_NAME}",
+            f"The name of a HibernatePlan has at most {LONGEST_NAME} characters, because its exceptions "
+            "carry it as a label",
+        ),
+    )
+
+    spec: Annotated[HibernatePlanSpec, says("What sleeps, when and in which order.")]
+    status: Annotated[HibernatePlanStatus, says("How it is going, written by the operator.")] = (
+        HibernatePlanStatus()
+    )
+
+
+PLANS = Kind(HibernatePlan, "hibernator.ardikabs.com", "v1alpha1", "HibernatePlan", "hibernateplans")

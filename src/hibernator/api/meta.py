@@ -7,9 +7,11 @@ controller that can say in its status what is wrong with it, and must never brea
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, dataclass_transform
+from typing import Annotated, Any, ClassVar, dataclass_transform
 
 import msgspec
+
+Rule = Mapping[str, str]  # one entry of x-kubernetes-validations
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
@@ -27,6 +29,8 @@ class Model(msgspec.Struct, metaclass=_ModelMeta, rename="camel", omit_defaults=
     defaults to None, never to that zero. Required fields come first, which is all that keeps mypy content.
     """
 
+    RULES: ClassVar[tuple[Rule, ...]] = ()  # what the API server shall check about the value as a whole
+
 
 def says(description: str, **schema: Any) -> msgspec.Meta:
     """Describe a field, with whatever more the CRD's schema shall say about it.
@@ -40,6 +44,22 @@ def says(description: str, **schema: Any) -> msgspec.Meta:
             key.replace("_", "-") if key.startswith("x_") else key: value for key, value in schema.items()
         },
     )
+
+
+def rule(cel: str, message: str, *, naming: str = "", field: str = "", reason: str = "") -> Rule:
+    """Write a CEL rule for `RULES`, with the sentence that a user reads when it does not hold.
+
+    `naming` is a CEL expression for a better sentence, one that names what is wrong. `field` is the path
+    below the value that the refusal points at, such as `.leadTime`.
+    """
+    words = {
+        "rule": cel,
+        "message": message,
+        "messageExpression": naming,
+        "fieldPath": field,
+        "reason": reason,
+    }
+    return {key: word for key, word in words.items() if word}
 
 
 class OwnerReference(Model):
@@ -78,11 +98,42 @@ class Object(Model):
 class Condition(Model):
     """A standard condition. `lastTransitionTime` moves only when `status` does."""
 
-    type: Annotated[str, says("What the condition is about, in CamelCase.")]
+    type: Annotated[
+        str,
+        says(
+            "What the condition is about, in CamelCase.",
+            pattern=r"^([A-Za-z0-9][A-Za-z0-9.-]*/)?[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$",
+            maxLength=316,
+        ),
+    ]
     status: Annotated[str, says("Whether it holds.", enum=["True", "False", "Unknown"])]
-    reason: Annotated[str, says("Why, as one CamelCase word for programs.")]
+    reason: Annotated[
+        str,
+        says(
+            "Why, as one CamelCase word for programs.",
+            pattern="^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
+            minLength=1,
+            maxLength=1024,
+        ),
+    ]
     last_transition_time: Annotated[datetime, says("When the status last changed.")]
-    message: Annotated[str, says("Why, in words, and what to do next.")] = ""
+    message: Annotated[str, says("Why, in words, and what to do next.", maxLength=32768)] = ""
     observed_generation: Annotated[
-        int | None, says("The generation of the spec that this was said about.")
+        int | None, says("The generation of the spec that this was said about.", minimum=0)
     ] = None
+
+
+Conditions = Annotated[
+    tuple[Condition, ...],
+    says(
+        "What holds right now, one entry for each type.",
+        maxItems=16,
+        x_kubernetes_list_type="map",
+        x_kubernetes_list_map_keys=["type"],
+    ),
+]
+
+ObservedGeneration = Annotated[
+    int | None,
+    says("The generation of the spec that this status speaks about; older than the object's: stale."),
+]

@@ -1,22 +1,91 @@
-"""ScheduleException: a plan's schedule, bent for a while."""
+"""ScheduleException: a plan's schedule, bent for a while, with the consent of those who must agree."""
 
 from datetime import datetime
 from typing import Annotated, Literal
 
 import msgspec
 
-from hibernator.api.meta import Model, says
+from hibernator.api.exceptionstatus import ScheduleExceptionStatus
+from hibernator.api.kind import Kind
+from hibernator.api.meta import Model, Object, rule, says
+from hibernator.api.people import Email, Role
+from hibernator.api.planstatus import LONGEST_NAME
+from hibernator.api.references import OBJECT_NAME
 from hibernator.api.windows import DURATION, OffHourWindow
 
 ExceptionType = Literal["extend", "suspend", "replace"]
 
+MOST_APPROVERS = 20
+
 
 class PlanReference(Model):
-    name: Annotated[str, says("The HibernatePlan that is bent.", minLength=1)]
-    namespace: Annotated[str | None, says("The plan's namespace; it can only be the exception's own.")] = None
+    RULES = (
+        rule(
+            "self.name == oldSelf.name",
+            "planRef is immutable: create another ScheduleException for the other plan",
+            field=".name",
+        ),
+    )
+
+    name: Annotated[
+        str,
+        says("The HibernatePlan that is bent.", minLength=1, maxLength=LONGEST_NAME, pattern=OBJECT_NAME),
+    ]
+    namespace: Annotated[
+        str | None, says("The plan's namespace; it can only be the exception's own.", maxLength=63)
+    ] = None
 
 
 class ScheduleExceptionSpec(Model):
+    RULES = (
+        rule(
+            "self.validFrom <= self.validUntil",
+            "validUntil must not be before validFrom",
+            field=".validUntil",
+        ),
+        rule(
+            "self.validUntil - self.validFrom <= duration('2160h')",
+            "An exception lasts at most 90 days: bring validUntil closer to validFrom",
+            field=".validUntil",
+        ),
+        rule(
+            "self.type == 'suspend' || !has(self.leadTime) || self.leadTime == ''",
+            "leadTime is only for the type suspend: remove it or change the type",
+            field=".leadTime",
+            reason="FieldValueForbidden",
+        ),
+        rule(
+            "!self.approvalRequired || self.?approverEmails.orValue([]).size()"
+            " + self.?approvalRequiredRoles.orValue([]).size() > 0",
+            "approvalRequired needs somebody to ask: set approverEmails or approvalRequiredRoles",
+            field=".approvalRequired",
+        ),
+        rule(
+            "type(self.approvalThreshold) == string ? self.approvalThreshold == 'all'"
+            " : self.approvalThreshold >= 1",
+            "approvalThreshold must be `all` or a number from 1 on",
+            field=".approvalThreshold",
+        ),
+        rule(
+            "type(self.approvalThreshold) == string || self.approvalThreshold <="
+            " self.?approverEmails.orValue([]).size() + self.?approvalRequiredRoles.orValue([]).size()",
+            "approvalThreshold asks for more approvals than there are approvers",
+            field=".approvalThreshold",
+        ),
+        rule(
+            "self.?approverEmails.orValue([]).all(one, self.approverEmails.exists_one(other,"
+            " one.lowerAscii() == other.lowerAscii()))",
+            "approverEmails must name each person once, whatever the case of the letters",
+            field=".approverEmails",
+            reason="FieldValueDuplicate",
+        ),
+        rule(
+            "!oldSelf.cancelled || self.cancelled",
+            "cancelled cannot be taken back: create a new ScheduleException",
+            field=".cancelled",
+        ),
+    )
+
     plan_ref: Annotated[PlanReference, says("The plan whose schedule this bends.")]
     valid_from: Annotated[datetime, says("From when it holds (inclusive).")]
     valid_until: Annotated[
@@ -25,18 +94,97 @@ class ScheduleExceptionSpec(Model):
     type: Annotated[
         ExceptionType,
         says(
-            "`extend` sleeps in these windows too, `suspend` stays awake in them, `replace` sleeps in them and at no "
-            "other time."
+            "`extend` sleeps in these windows too, `suspend` stays awake in them, `replace` sleeps in them "
+            "and at no other time."
         ),
     ]
+    windows: Annotated[
+        tuple[OffHourWindow, ...],
+        says(
+            "When it applies, in the plan's zone.",
+            required=True,
+            minItems=1,
+            maxItems=64,
+            x_kubernetes_list_type="atomic",
+        ),
+    ] = msgspec.field(default=())
     lead_time: Annotated[
         str | None,
         says(
-            "With `suspend`: no sleep begins this long before a window. A duration such as `30m`, `1h` or `3600s`.",
+            "With `suspend`: no sleep begins this long before a window. A duration such as `30m`, `1h` or "
+            "`3600s`.",
             pattern=f"^$|{DURATION}",
+            maxLength=32,
         ),
     ] = None
-    windows: Annotated[
-        tuple[OffHourWindow, ...],
-        says("When it applies, in the plan's zone.", minItems=1, maxItems=64),
-    ] = msgspec.field(default=())
+    reason: Annotated[str | None, says("Why it is needed, for those who approve it.", maxLength=1024)] = None
+    draft: Annotated[
+        bool, says("Not yet submitted: it does nothing, and everything may still be changed.", default=False)
+    ] = False
+    approval_required: Annotated[
+        bool, says("Whether people must agree before it bends anything.", default=False)
+    ] = False
+    approver_emails: Annotated[
+        tuple[Email, ...],
+        says("The people who must agree.", maxItems=MOST_APPROVERS, x_kubernetes_list_type="set"),
+    ] = ()
+    approval_required_roles: Annotated[
+        tuple[Role, ...],
+        says(
+            "The roles of which somebody must agree.",
+            maxItems=MOST_APPROVERS,
+            x_kubernetes_list_type="set",
+        ),
+    ] = ()
+    approval_threshold: Annotated[
+        int | Literal["all"],
+        says("How many of them must agree: `all`, or a number.", default="all"),
+    ] = "all"
+    cancelled: Annotated[
+        bool, says("Set by the requester to call it off. Cannot be taken back.", default=False)
+    ] = False
+
+
+_FROZEN = " && ".join(
+    f"self.spec.?{field.encode_name} == oldSelf.spec.?{field.encode_name}"
+    for field in msgspec.structs.fields(ScheduleExceptionSpec)
+    if field.name != "cancelled"
+)
+
+
+class ScheduleException(Object, kw_only=True):
+    """Bends the schedule of one HibernatePlan for a limited time, and then is over by itself."""
+
+    RULES = (
+        rule(
+            f"!oldSelf.spec.approvalRequired || oldSelf.spec.draft || ({_FROZEN})",
+            "The spec is frozen once it was submitted for approval; only cancelled may still be set. Cancel "
+            "this exception and create another",
+            field=".spec",
+            reason="FieldValueForbidden",
+        ),
+        rule(
+            "!self.spec.cancelled || oldSelf.spec.cancelled"
+            " || oldSelf.?status.?state.orValue('') != 'Expired'",
+            "This exception has expired; there is nothing left to cancel",
+            field=".spec.cancelled",
+            reason="FieldValueForbidden",
+        ),
+        rule(
+            "oldSelf.?status.?approvals.orValue([]).all(a, a in self.?status.?approvals.orValue([]))"
+            " && oldSelf.?status.?rejections.orValue([]).all(r, r in self.?status.?rejections.orValue([]))",
+            "An approval or rejection can be neither changed nor taken back",
+            field=".status",
+            reason="FieldValueForbidden",
+        ),
+    )
+
+    spec: Annotated[ScheduleExceptionSpec, says("Which plan is bent, how, when, and who must agree.")]
+    status: Annotated[ScheduleExceptionStatus, says("How far it is, and who decided what.")] = (
+        ScheduleExceptionStatus()
+    )
+
+
+EXCEPTIONS = Kind(
+    ScheduleException, "hibernator.ardikabs.com", "v1alpha1", "ScheduleException", "scheduleexceptions"
+)
