@@ -28,6 +28,7 @@ class ManualClock:
     def __init__(self, start: Instant | str = "2026-01-05T00:00:00Z") -> None:
         self._start = _instant(start)
         self._elapsed = 0
+        self._asked = 0.0  # the unrounded moment of the last wake-up: none may seem to come early
         self._timers: list[tuple[int, int, _ManualTimer]] = []
         self._sequence = itertools.count()
         self._settlers: list[Callable[[], Awaitable[Any]]] = []
@@ -36,7 +37,7 @@ class ManualClock:
         return self._start + TimeDelta(microseconds=self._elapsed)
 
     def monotonic(self) -> float:
-        return self._elapsed / _MICRO
+        return max(self._elapsed / _MICRO, self._asked)
 
     async def sleep(self, seconds: float) -> None:
         over = asyncio.Event()
@@ -47,9 +48,9 @@ class ManualClock:
             timer.cancel()
 
     def call_at(self, when: float, callback: Callable[[], object]) -> "_ManualTimer":
-        timer = _ManualTimer(callback)
+        timer = _ManualTimer(when, callback)
         if (due := round(when * _MICRO)) <= self._elapsed:
-            asyncio.get_running_loop().call_soon(timer.fire)
+            asyncio.get_running_loop().call_soon(self._fire, timer)
         else:
             heapq.heappush(self._timers, (due, next(self._sequence), timer))
         return timer
@@ -89,23 +90,25 @@ class ManualClock:
             due, _, timer = heapq.heappop(self._timers)
             if timer.callback:
                 self._elapsed = due
-                timer.fire()
+                self._fire(timer)
                 await self.settle()
         self._elapsed = end
         await self.settle()
 
+    def _fire(self, timer: "_ManualTimer") -> None:
+        callback, timer.callback = timer.callback, None
+        if callback:
+            self._asked = max(self._asked, timer.when)
+            callback()
+
 
 class _ManualTimer:
-    def __init__(self, callback: Callable[[], object]) -> None:
+    def __init__(self, when: float, callback: Callable[[], object]) -> None:
+        self.when = when
         self.callback: Callable[[], object] | None = callback
 
     def cancel(self) -> None:
         self.callback = None
-
-    def fire(self) -> None:
-        callback, self.callback = self.callback, None
-        if callback:
-            callback()
 
 
 async def _quiet() -> None:

@@ -1,0 +1,160 @@
+"""The keys that wait to be looked at: each at most once, and never with two workers at a time.
+
+The two sets are those of client-go. A key is *dirty* from the moment somebody asks for a look until a worker
+takes it, and *taken* until that worker is done; a key that becomes dirty while it is taken waits for that
+end. So no change is missed, and a thousand changes in a row cost one look.
+
+Later looks live in one heap behind one timer: no task and no timer per object. Of two moments asked for the
+earlier wins, and a look that begins forgets the one still to come, because each look says anew when it wants
+the next. (client-go would keep it and look once more for nothing.)
+
+Every controller has a queue and workers of its own. A shared queue would need shares and weights to keep a
+storm of one kind from burying the rest; with separate ones the rest does not even notice.
+"""
+
+import asyncio
+import heapq
+import itertools
+from collections import deque
+from collections.abc import Sequence
+from random import Random
+from typing import Final, Generic, TypeVar
+
+from hibernator.kube.clock import Clock, Timer
+from hibernator.kube.metrics import QUEUE_DELAYED, QUEUE_DEPTH, QUEUE_WAIT_SECONDS, Metrics
+
+K = TypeVar("K")
+
+# A retry comes up to a fifth earlier than its table says: spread out, and never later than promised.
+_JITTER: Final = 0.2
+# Overtaken entries stay in the heap until they surface. This many, and twice the living, are put up with.
+_STALE: Final = 64
+
+
+class QueueClosedError(Exception):
+    """No more work is handed out."""
+
+
+class Queue(Generic[K]):
+    def __init__(self, name: str, clock: Clock, metrics: Metrics, random: Random | None = None) -> None:
+        self._name = name
+        self._clock = clock
+        self._metrics = metrics
+        self._random = random or Random()
+        self._ready: deque[tuple[K, float]] = deque()
+        self._permits = asyncio.Semaphore(0)  # as many as there are ready keys
+        self._dirty: set[K] = set()
+        self._taken: set[K] = set()
+        self._delayed: dict[K, tuple[float, int]] = {}  # when, and its entry in the heap
+        self._heap: list[tuple[float, int, K]] = []
+        self._sequence = itertools.count()
+        self._timer: Timer | None = None
+        self._failures: dict[K, int] = {}
+        self._closed = False
+        self._idle = asyncio.Event()
+        self._idle.set()
+        metrics.follow(QUEUE_DEPTH, lambda: len(self._ready), name)
+        metrics.follow(QUEUE_DELAYED, lambda: len(self._delayed), name)
+
+    def add(self, key: K) -> None:
+        """Ask for a look as soon as possible."""
+        if self._closed or key in self._dirty:
+            return
+        self._dirty.add(key)
+        self._idle.clear()
+        if key not in self._taken:
+            self._make_ready(key)
+
+    def add_after(self, key: K, seconds: float) -> None:
+        """Ask for a look in a while; one that comes earlier anyway makes this one unnecessary."""
+        if self._closed:
+            return
+        if seconds <= 0:
+            self.add(key)
+            return
+        due = self._clock.monotonic() + seconds
+        if (earlier := self._delayed.get(key)) and earlier[0] <= due:
+            return
+        number = next(self._sequence)
+        self._delayed[key] = (due, number)
+        heapq.heappush(self._heap, (due, number, key))
+        self._compact()
+        if self._heap[0][1] == number:
+            self._arm()
+
+    def retry(self, key: K, delays: Sequence[float]) -> float:
+        """Ask for another look after a failure: the nth in a row waits for the nth delay, or for the last."""
+        failures = self._failures.get(key, 0)
+        self._failures[key] = failures + 1
+        delay = delays[min(failures, len(delays) - 1)] * self._random.uniform(1 - _JITTER, 1)
+        self.add_after(key, delay)
+        return delay
+
+    def forget(self, key: K) -> None:
+        """Take the failures of a key as over."""
+        self._failures.pop(key, None)
+
+    async def get(self) -> K:
+        """Take the key that has waited longest; whoever takes one must say `done`."""
+        await self._permits.acquire()
+        if self._closed:
+            self._permits.release()  # pass the news on to the next who waits
+            raise QueueClosedError
+        key, since = self._ready.popleft()
+        self._dirty.discard(key)
+        self._taken.add(key)
+        self._delayed.pop(key, None)
+        self._metrics.observe(QUEUE_WAIT_SECONDS, self._clock.monotonic() - since, self._name)
+        return key
+
+    def done(self, key: K) -> None:
+        """Give a key back, so that others may take it again."""
+        self._taken.remove(key)
+        if key in self._dirty:
+            self._make_ready(key)
+        elif not self._dirty and not self._taken:
+            self._idle.set()
+
+    def close(self) -> None:
+        """Hand out nothing more and forget what waits; whoever leads next finds all of it again."""
+        self._closed = True
+        self._ready.clear()
+        self._dirty.clear()
+        self._delayed.clear()
+        self._heap.clear()
+        self._arm()
+        self._permits.release()
+        if not self._taken:
+            self._idle.set()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is due and nothing is taken; something may still be wanted later."""
+        return self._idle.is_set()
+
+    async def wait_idle(self) -> None:
+        """Return once nothing is due and nothing is taken. After `close`: once the last key is done."""
+        await self._idle.wait()
+
+    def _make_ready(self, key: K) -> None:
+        self._ready.append((key, self._clock.monotonic()))
+        self._permits.release()
+
+    def _arm(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+        self._timer = self._clock.call_at(self._heap[0][0], self._wake) if self._heap else None
+
+    def _wake(self) -> None:
+        now = self._clock.monotonic()
+        while self._heap and self._heap[0][0] <= now:
+            due, number, key = heapq.heappop(self._heap)
+            if self._delayed.get(key) == (due, number):
+                del self._delayed[key]
+                self.add(key)
+        self._arm()
+
+    def _compact(self) -> None:
+        if len(self._heap) > _STALE + 2 * len(self._delayed):
+            self._heap = [entry for entry in self._heap if self._delayed.get(entry[2]) == entry[:2]]
+            heapq.heapify(self._heap)

@@ -1,0 +1,232 @@
+"""The queue against a model that is too simple to be wrong, and what a model does not show."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from hibernator.kube.metrics import QUEUE_DELAYED, QUEUE_DEPTH, QUEUE_WAIT_SECONDS, Metrics
+from hibernator.kube.queue import Queue, QueueClosedError
+from support.clock import ManualClock
+
+T = TypeVar("T")
+KEYS = st.sampled_from("abcde")
+DELAYS = (1.0, 2.0, 5.0)
+
+
+class QueueMachine(RuleBasedStateMachine):
+    """Every order of calls: the same keys in the same order as from the model, each with one worker."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.clock = ManualClock()
+        self.metrics = Metrics()
+        self.queue: Queue[str] = Queue("test", self.clock, self.metrics)
+        self.ready: list[str] = []
+        self.taken: set[str] = set()
+        self.again: list[str] = []  # asked for while taken
+        self.later: dict[str, float] = {}
+        self.failures: dict[str, int] = {}
+        self.closed = False
+
+    def run(self, work: Awaitable[T]) -> T:
+        async def bounded() -> T:
+            async with asyncio.timeout(5):
+                return await work
+
+        return self.loop.run_until_complete(bounded())
+
+    def want(self, key: str) -> None:
+        if self.closed or key in self.ready or key in self.again:
+            return
+        (self.again if key in self.taken else self.ready).append(key)
+
+    @rule(key=KEYS)
+    def add(self, key: str) -> None:
+        self.queue.add(key)
+        self.want(key)
+
+    @rule(key=KEYS, seconds=st.integers(min_value=-1, max_value=10))
+    def add_after(self, key: str, seconds: int) -> None:
+        self.run(self._add_after(key, seconds))
+        if seconds <= 0:
+            self.want(key)
+        elif not self.closed:
+            due = self.clock.monotonic() + seconds
+            self.later[key] = min(due, self.later.get(key, due))
+
+    async def _add_after(self, key: str, seconds: float) -> None:
+        self.queue.add_after(key, seconds)
+
+    @precondition(lambda self: self.ready)
+    @rule()
+    def get(self) -> None:
+        key = self.run(self.queue.get())
+        assert key not in self.taken
+        assert key == self.ready.pop(0)
+        self.taken.add(key)
+        self.later.pop(key, None)
+
+    @precondition(lambda self: self.taken)
+    @rule(data=st.data(), fails=st.booleans())
+    def done(self, data: Any, *, fails: bool) -> None:
+        key = data.draw(st.sampled_from(sorted(self.taken)))
+        if fails:
+            self.run(self._retry(key))
+        else:
+            self.queue.forget(key)
+            self.failures.pop(key, None)
+        self.queue.done(key)
+        self.taken.remove(key)
+        if key in self.again:
+            self.again.remove(key)
+            self.ready.append(key)
+
+    async def _retry(self, key: str) -> None:
+        failures = self.failures.get(key, 0)
+        self.failures[key] = failures + 1
+        longest = DELAYS[min(failures, len(DELAYS) - 1)]
+        delay = self.queue.retry(key, DELAYS)
+        assert 0.8 * longest <= delay <= longest
+        if not self.closed:
+            due = self.clock.monotonic() + delay
+            self.later[key] = min(due, self.later.get(key, due))
+
+    @rule(seconds=st.sampled_from([0.5, 1, 3, 20]))
+    def time_passes(self, seconds: float) -> None:
+        end = self.clock.monotonic() + seconds
+        self.run(self.clock.advance(seconds))
+        for key, due in sorted(self.later.items(), key=lambda item: item[1]):
+            if due <= end + 1e-6:
+                del self.later[key]
+                self.want(key)
+        # Keys due at the same moment become ready in the order in which they were asked for; the model does
+        # not keep that order, so that it takes it from the queue.
+        assert sorted(self.ready) == sorted(key for key, _ in self.queue._ready)
+        self.ready = [key for key, _ in self.queue._ready]
+
+    @precondition(lambda self: not self.closed)
+    @rule()
+    def close(self) -> None:
+        self.run(self._close())
+        self.closed = True
+        self.ready, self.again, self.later = [], [], {}
+
+    async def _close(self) -> None:
+        self.queue.close()
+        with pytest.raises(QueueClosedError):
+            await self.queue.get()
+
+    @invariant()
+    def the_queue_shows_what_the_model_knows(self) -> None:
+        if not hasattr(self, "queue"):
+            return
+        assert self.metrics.value(QUEUE_DEPTH, "test") == len(self.ready)
+        assert self.metrics.value(QUEUE_DELAYED, "test") == len(self.later)
+        assert self.queue.idle == (not self.ready and not self.taken)
+
+    def teardown(self) -> None:
+        if hasattr(self, "loop"):
+            self.loop.close()
+
+
+TestQueueAgainstItsModel = QueueMachine.TestCase
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def queue(clock: ManualClock) -> Queue[str]:
+    return Queue("test", clock, Metrics())
+
+
+async def test_a_worker_that_waits_is_given_the_next_key(queue: Queue[str]) -> None:
+    waiting = asyncio.create_task(queue.get())
+    await asyncio.sleep(0)
+    queue.add("a")
+    assert await waiting == "a"
+
+
+async def test_a_key_is_not_lost_with_a_worker_that_is_cancelled_while_it_waits(queue: Queue[str]) -> None:
+    first, second = asyncio.create_task(queue.get()), asyncio.create_task(queue.get())
+    await asyncio.sleep(0)
+    queue.add("a")
+    first.cancel()
+    assert await second == "a"
+
+
+async def test_every_waiting_worker_hears_that_the_queue_is_closed(queue: Queue[str]) -> None:
+    waiting = [asyncio.create_task(queue.get()) for _ in range(3)]
+    await asyncio.sleep(0)
+    queue.close()
+    ends = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(end) for end in ends] == [QueueClosedError] * 3
+
+
+async def test_a_closed_queue_is_idle_once_the_last_key_is_done(queue: Queue[str]) -> None:
+    queue.add("a")
+    queue.add("b")
+    key = await queue.get()
+    queue.close()
+    assert not queue.idle
+    queue.add("c")
+    queue.done(key)
+    await queue.wait_idle()
+
+
+async def test_the_nearer_of_two_moments_wins_whichever_was_named_first(
+    queue: Queue[str], clock: ManualClock
+) -> None:
+    for key, first, second in (("a", 60, 30), ("b", 30, 60)):
+        queue.add_after(key, first)
+        queue.add_after(key, second)
+    await clock.advance(30)
+    assert [await queue.get(), await queue.get()] == ["a", "b"]
+    queue.done("a")
+    queue.done("b")
+    await clock.advance(60)
+    assert queue.idle
+
+
+async def test_a_look_that_begins_makes_the_later_one_unnecessary(
+    queue: Queue[str], clock: ManualClock
+) -> None:
+    queue.add_after("a", 60)
+    queue.add("a")
+    queue.done(await queue.get())
+    await clock.advance(120)
+    assert queue.idle
+
+
+async def test_ten_thousand_waiting_keys_need_one_timer(queue: Queue[str], clock: ManualClock) -> None:
+    for number in range(10_000):
+        queue.add_after(str(number), 86_400 - number)
+    assert len(clock.pending()) == 1
+
+
+async def test_a_key_that_is_put_off_again_and_again_does_not_grow_the_queue(
+    queue: Queue[str], clock: ManualClock
+) -> None:
+    for _ in range(10_000):
+        queue.add("a")
+        key = await queue.get()
+        queue.add_after(key, 86_400)
+        queue.done(key)
+    assert len(queue._heap) < 100
+
+
+async def test_the_wait_for_a_worker_is_counted(clock: ManualClock) -> None:
+    metrics = Metrics()
+    queue: Queue[str] = Queue("test", clock, metrics)
+    queue.add("a")
+    await clock.advance(3)
+    await queue.get()
+    assert metrics.value(QUEUE_WAIT_SECONDS, "test") == 1
+    assert b'hibernator_queue_wait_seconds_sum{controller="test"} 3.0' in metrics.text()
