@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from hibernator.api.kind import Kind
-from hibernator.api.meta import Conditions, Model, Object, ObservedGeneration, rule, says
+from hibernator.api.meta import Conditions, Model, Object, ObservedGeneration, rule, says, unchanged
 from hibernator.api.references import LocalReference
 from hibernator.api.windows import DURATION
 
@@ -83,9 +83,8 @@ class AIAnalysis(Object, kw_only=True):
 
     RULES = (
         rule(
-            "oldSelf.?status.?phase.orValue('Pending') == 'Pending'"
-            " || (self.spec.?analysis == oldSelf.spec.?analysis"
-            " && self.spec.?remediationRequestRef == oldSelf.spec.?remediationRequestRef)",
+            "!has(oldSelf.status) || !has(oldSelf.status.phase) || oldSelf.status.phase == 'Pending'"
+            f" || ({unchanged('spec.analysis')} && {unchanged('spec.remediationRequestRef')})",
             "The analysis is frozen once it was judged: create a new AIAnalysis",
             field=".spec",
             reason="FieldValueForbidden",

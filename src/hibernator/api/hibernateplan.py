@@ -195,7 +195,9 @@ class Strategy(Model):
 
 
 class Execution(Model):
-    strategy: Annotated[Strategy, says("In which order the targets are worked on.", default={})] = Strategy()
+    strategy: Annotated[
+        Strategy, says("In which order the targets are worked on.", default={"type": "Sequential"})
+    ] = Strategy()
 
 
 class Behavior(Model):
@@ -219,44 +221,44 @@ class Behavior(Model):
     ] = 3
 
 
-_STRATEGY = "self.execution.strategy"
-_DEPENDENCIES = f"{_STRATEGY}.?dependencies.orValue([])"
-_STAGES = f"{_STRATEGY}.?stages.orValue([])"
+# Spelled out below rather than as `.?dependencies`, which would hide sizes from the API server's estimate
+# of what a rule may cost; so would `join`, while `format` does not.
+_DEPENDENCIES = "self.execution.strategy.dependencies"
+_STAGES = "self.execution.strategy.stages"
+_IS_TARGET = "self.targets.exists(t, t.name == {})"
 
 
 class HibernatePlanSpec(Model):
     RULES = (
         rule(
-            f"{_DEPENDENCIES}.all(d, self.targets.exists(t, t.name == d.from)"
-            " && self.targets.exists(t, t.name == d.to))",
+            f"!has({_DEPENDENCIES}) || {_DEPENDENCIES}.all(d,"
+            f" {_IS_TARGET.format('d.from')} && {_IS_TARGET.format('d.to')})",
             "dependencies name targets that this plan does not have",
-            naming="'dependencies name targets that this plan does not have: ' + ("
-            f"{_DEPENDENCIES}.filter(d, !self.targets.exists(t, t.name == d.from)).map(d, d.from)"
-            f" + {_DEPENDENCIES}.filter(d, !self.targets.exists(t, t.name == d.to)).map(d, d.to)"
-            ").join(', ')",
+            naming="'dependencies name targets that this plan does not have: %s'.format(["
+            f"{_DEPENDENCIES}.filter(d, !{_IS_TARGET.format('d.from')}).map(d, d.from)"
+            f" + {_DEPENDENCIES}.filter(d, !{_IS_TARGET.format('d.to')}).map(d, d.to)])",
             field=".execution.strategy.dependencies",
         ),
         rule(
-            f"{_STAGES}.all(s, s.targets.all(n, self.targets.exists(t, t.name == n)))",
+            f"!has({_STAGES}) || {_STAGES}.all(s, s.targets.all(n, {_IS_TARGET.format('n')}))",
             "stages name targets that this plan does not have",
-            naming="'stages name targets that this plan does not have: ' + "
-            f"{_STAGES}.map(s, s.targets.filter(n, !self.targets.exists(t, t.name == n)).join(', '))"
-            ".filter(names, names != '').join(', ')",
+            naming="'stages name targets that this plan does not have: %s'.format(["
+            f"{_STAGES}.map(s, s.targets.filter(n, !{_IS_TARGET.format('n')})).filter(l, l.size() > 0)])",
             field=".execution.strategy.stages",
         ),
         rule(
-            f"{_STAGES}.size() == 0 || self.targets.all(t, {_STAGES}.exists(s, t.name in s.targets))",
+            f"!has({_STAGES}) || {_STAGES}.size() == 0"
+            f" || self.targets.all(t, {_STAGES}.exists(s, t.name in s.targets))",
             "stages leave out targets of this plan",
-            naming="'stages leave out targets of this plan: ' + "
-            f"self.targets.filter(t, !{_STAGES}.exists(s, t.name in s.targets)).map(t, t.name).join(', ')",
+            naming="'stages leave out targets of this plan: %s'.format([self.targets"
+            f".filter(t, !{_STAGES}.exists(s, t.name in s.targets)).map(t, t.name)])",
             field=".execution.strategy.stages",
         ),
         rule(
-            f"self.targets.all(t, {_STAGES}.filter(s, t.name in s.targets).size() <= 1)",
-            "stages share targets; each target belongs to exactly one stage",
-            naming="'each target belongs to exactly one stage, but several have: ' + "
-            f"self.targets.filter(t, {_STAGES}.filter(s, t.name in s.targets).size() > 1)"
-            ".map(t, t.name).join(', ')",
+            f"!has({_STAGES}) || self.targets.all(t, {_STAGES}.filter(s, t.name in s.targets).size() <= 1)",
+            "each target belongs to exactly one stage",
+            naming="'each target belongs to exactly one stage, but some are in several: %s'.format(["
+            f"self.targets.filter(t, {_STAGES}.filter(s, t.name in s.targets).size() > 1).map(t, t.name)])",
             field=".execution.strategy.stages",
         ),
     )
@@ -272,8 +274,12 @@ class HibernatePlanSpec(Model):
             x_kubernetes_list_map_keys=["name"],
         ),
     ]
-    execution: Annotated[Execution, says("How the work is done.", default={})] = Execution()
-    behavior: Annotated[Behavior, says("What happens when something fails.", default={})] = Behavior()
+    execution: Annotated[
+        Execution, says("How the work is done.", default={"strategy": {"type": "Sequential"}})
+    ] = Execution()
+    behavior: Annotated[
+        Behavior, says("What happens when something fails.", default={"mode": "Strict", "retries": 3})
+    ] = Behavior()
     suspend: Annotated[
         bool, says("Leave everything as it is and follow the schedule no more.", default=False)
     ] = False

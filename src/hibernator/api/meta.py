@@ -62,6 +62,24 @@ def rule(cel: str, message: str, *, naming: str = "", field: str = "", reason: s
     return {key: word for key, word in words.items() if word}
 
 
+def unchanged(path: str) -> str:
+    """Write the CEL that a field is as it was.
+
+    Spelled out, because `.?` hides the sizes of things from the API server's estimate of what a rule costs.
+    """
+    new, old = f"self.{path}", f"oldSelf.{path}"
+    return f"(has({new}) == has({old}) && (!has({new}) || {new} == {old}))"
+
+
+def kept(path: str) -> str:
+    """Write the CEL that a list below `status` has lost nothing and that nothing in it was changed."""
+    old, new = f"oldSelf.status.{path}", f"self.status.{path}"
+    return (
+        f"(!has(oldSelf.status) || !has({old})"
+        f" || (has(self.status) && has({new}) && {old}.all(entry, entry in {new})))"
+    )
+
+
 class OwnerReference(Model):
     api_version: str
     kind: str

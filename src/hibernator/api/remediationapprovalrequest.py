@@ -15,7 +15,6 @@ from hibernator.api.references import LocalReference
 Decision = Literal["", "Approved", "Rejected", "Expired"]
 
 _IS_DECISION = "c.type in ['Approved', 'Rejected']"
-_CONDITIONS = "self.?conditions.orValue([])"
 
 
 class ApproverLevel(Model):
@@ -52,12 +51,12 @@ class RemediationApprovalRequestSpec(Model):
 class RemediationApprovalRequestStatus(Model):
     RULES = (
         rule(
-            f"{_CONDITIONS}.all(c, !({_IS_DECISION}) || c.status == 'True')",
+            f"!has(self.conditions) || self.conditions.all(c, !({_IS_DECISION}) || c.status == 'True')",
             'A decision can only be made, not unmade: the status of Approved and Rejected must be "True"',
             field=".conditions",
         ),
         rule(
-            f"{_CONDITIONS}.filter(c, {_IS_DECISION}).size() <= 1",
+            f"!has(self.conditions) || self.conditions.filter(c, {_IS_DECISION}).size() <= 1",
             "Approved and Rejected exclude each other",
             field=".conditions",
         ),
@@ -80,14 +79,17 @@ class RemediationApprovalRequest(Object, kw_only=True):
 
     RULES = (
         rule(
-            f"oldSelf.?status.?conditions.orValue([]).filter(c, {_IS_DECISION})"
-            ".all(c, c in self.?status.?conditions.orValue([]))",
+            "!has(oldSelf.status) || !has(oldSelf.status.conditions) || oldSelf.status.conditions"
+            f".filter(c, {_IS_DECISION}).all(c,"
+            " has(self.status) && has(self.status.conditions) && c in self.status.conditions)",
             "A decision can be neither changed nor taken back",
             field=".status",
             reason="FieldValueForbidden",
         ),
         rule(
-            "oldSelf.?status.?decision.orValue('') in ['', self.?status.?decision.orValue('')]",
+            "!has(oldSelf.status) || !has(oldSelf.status.decision) || oldSelf.status.decision == ''"
+            " || (has(self.status) && has(self.status.decision)"
+            " && self.status.decision == oldSelf.status.decision)",
             "The first decision is final",
             field=".status",
             reason="FieldValueForbidden",

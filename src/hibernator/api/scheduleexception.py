@@ -7,7 +7,7 @@ import msgspec
 
 from hibernator.api.exceptionstatus import ScheduleExceptionStatus
 from hibernator.api.kind import Kind
-from hibernator.api.meta import Model, Object, rule, says
+from hibernator.api.meta import Model, Object, kept, rule, says, unchanged
 from hibernator.api.people import Email, Role
 from hibernator.api.planstatus import LONGEST_NAME
 from hibernator.api.references import OBJECT_NAME
@@ -16,6 +16,11 @@ from hibernator.api.windows import DURATION, OffHourWindow
 ExceptionType = Literal["extend", "suspend", "replace"]
 
 MOST_APPROVERS = 20
+
+_APPROVERS = (
+    "(has(self.approverEmails) ? self.approverEmails.size() : 0)"
+    " + (has(self.approvalRequiredRoles) ? self.approvalRequiredRoles.size() : 0)"
+)
 
 
 class PlanReference(Model):
@@ -55,8 +60,7 @@ class ScheduleExceptionSpec(Model):
             reason="FieldValueForbidden",
         ),
         rule(
-            "!self.approvalRequired || self.?approverEmails.orValue([]).size()"
-            " + self.?approvalRequiredRoles.orValue([]).size() > 0",
+            f"!self.approvalRequired || {_APPROVERS} > 0",
             "approvalRequired needs somebody to ask: set approverEmails or approvalRequiredRoles",
             field=".approvalRequired",
         ),
@@ -67,17 +71,15 @@ class ScheduleExceptionSpec(Model):
             field=".approvalThreshold",
         ),
         rule(
-            "type(self.approvalThreshold) == string || self.approvalThreshold <="
-            " self.?approverEmails.orValue([]).size() + self.?approvalRequiredRoles.orValue([]).size()",
+            f"type(self.approvalThreshold) == string || self.approvalThreshold <= {_APPROVERS}",
             "approvalThreshold asks for more approvals than there are approvers",
             field=".approvalThreshold",
         ),
         rule(
-            "self.?approverEmails.orValue([]).all(one, self.approverEmails.exists_one(other,"
+            "!has(self.approverEmails) || self.approverEmails.all(one, self.approverEmails.exists_one(other,"
             " one.lowerAscii() == other.lowerAscii()))",
             "approverEmails must name each person once, whatever the case of the letters",
             field=".approverEmails",
-            reason="FieldValueDuplicate",
         ),
         rule(
             "!oldSelf.cancelled || self.cancelled",
@@ -146,7 +148,7 @@ class ScheduleExceptionSpec(Model):
 
 
 _FROZEN = " && ".join(
-    f"self.spec.?{field.encode_name} == oldSelf.spec.?{field.encode_name}"
+    unchanged(f"spec.{field.encode_name}")
     for field in msgspec.structs.fields(ScheduleExceptionSpec)
     if field.name != "cancelled"
 )
@@ -164,15 +166,14 @@ class ScheduleException(Object, kw_only=True):
             reason="FieldValueForbidden",
         ),
         rule(
-            "!self.spec.cancelled || oldSelf.spec.cancelled"
-            " || oldSelf.?status.?state.orValue('') != 'Expired'",
+            "!self.spec.cancelled || oldSelf.spec.cancelled || !has(oldSelf.status)"
+            " || !has(oldSelf.status.state) || oldSelf.status.state != 'Expired'",
             "This exception has expired; there is nothing left to cancel",
             field=".spec.cancelled",
             reason="FieldValueForbidden",
         ),
         rule(
-            "oldSelf.?status.?approvals.orValue([]).all(a, a in self.?status.?approvals.orValue([]))"
-            " && oldSelf.?status.?rejections.orValue([]).all(r, r in self.?status.?rejections.orValue([]))",
+            f"{kept('approvals')} && {kept('rejections')}",
             "An approval or rejection can be neither changed nor taken back",
             field=".status",
             reason="FieldValueForbidden",

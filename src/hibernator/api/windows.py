@@ -59,7 +59,10 @@ class OffHourWindow(Model):
         ),
     ]
     days_of_week: Annotated[
-        tuple[Annotated[str, says("A day, as MON or Monday in any case.", pattern=RELAXED_DAY)], ...],
+        tuple[
+            Annotated[str, says("A day, as MON or Monday in any case.", pattern=RELAXED_DAY, maxLength=9)],
+            ...,
+        ],
         says("The days on which it begins.", minItems=1, maxItems=14, x_kubernetes_list_type="set"),
     ]
 

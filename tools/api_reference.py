@@ -1,0 +1,5 @@
+"""docs/reference/api.md."""
+
+
+def text() -> str:
+    return ""
