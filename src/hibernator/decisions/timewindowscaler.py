@@ -1,0 +1,399 @@
+"""What a TimeWindowScaler does now: the twelve steps of its design as one pure function.
+
+The target is written first and the status trails it by a moment, so that a boundary which thousands of
+scalers cross together is over as soon as the last target is patched, and so that one status write tells the
+end of a transition instead of each of its steps. Nothing is lost by a crash in between: the next pass finds
+the target at its new number and a status that does not say so yet, and tells it.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Literal
+
+import msgspec
+from whenever import Instant, TimeDelta
+
+from hibernator.api.problem import Problem
+from hibernator.api.timewindowscaler import TimeWindowScaler, TimeWindowScalerStatus
+from hibernator.decisions.conditions import Verdict, find, lay_over, whole_second
+from hibernator.decisions.scaling import (
+    Autoscaler,
+    Horizontal,
+    Keda,
+    Patch,
+    Workload,
+    is_reached,
+    level,
+    reachable,
+    steps,
+)
+from hibernator.schedule.grace import apply_grace
+from hibernator.schedule.scaler import OFF_HOURS, ScalerTimeline
+from hibernator.schedule.verdicts import Reason
+
+READY: Final = "Ready"
+RECONCILING: Final = "Reconciling"
+DEGRADED: Final = "Degraded"
+AUTOSCALED: Final = "Autoscaled"
+
+SETTLE_SECONDS: Final = 2.0  # how long a status may trail its target
+MISSING_TARGET_SECONDS: Final = 30.0
+MISTAKE_SECONDS: Final = 300.0
+EXTERNAL_SECONDS: Final = 30.0  # how often a number from outside is read again
+LONGEST_SECONDS: Final = 86_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How a look at a boundary is spread. Operators with few scalers set all of it to zero."""
+
+    jitter_from: float = 5.0
+    jitter_to: float = 25.0
+    minimum: float = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Something that degrades a scaler without stopping it."""
+
+    reason: Literal[
+        "InvalidTimezone", "HolidaySourceMissing", "ExternalMetricUnavailable", "InvalidConfiguration"
+    ]
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """All that the decision may look at."""
+
+    scaler: TimeWindowScaler
+    timeline: ScalerTimeline | None  # what is wanted, without grace; None while the zone is unknown
+    default_replicas: int  # percentages resolved
+    workload: Workload | None
+    target: str  # `Deployment "web"`, for people
+    autoscaler: Autoscaler | None = None
+    problems: tuple[Problem, ...] = ()  # mistakes in the spec that leave nothing to act on
+    troubles: tuple[Trouble, ...] = ()
+    elder: str = ""  # the older scaler that has the same target
+    is_external: bool = False  # whether a number of the present window comes from outside
+    wrote_at: Instant | None = (
+        None  # when this process last wrote the target, if the status does not tell yet
+    )
+    jitter: float = 0.0  # drawn from [0, 1)
+    pace: Pace = field(default_factory=Pace)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tell:
+    """An event for people."""
+
+    reason: Literal["ScaledUp", "ScaledDown", "ScalingSkipped", "WindowOverride"]
+    message: str
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What to write, in this order, what to tell, and when to look again."""
+
+    first: TimeWindowScalerStatus | None = None  # durable before the target is touched
+    writes: tuple[Patch, ...] = ()
+    status: TimeWindowScalerStatus | None = None  # None: it trails, look again soon
+    tells: tuple[Tell, ...] = ()
+    after: float = LONGEST_SECONDS
+    due: Instant | None = None  # the boundary that these writes answer, to measure the lag
+
+
+def decide(seen: Seen, now: Instant) -> Decision:
+    """Take the first answer that applies; each policy may rely on those before it having passed."""
+    if seen.problems:
+        return _refuse_mistakes(seen, now)
+    if seen.elder:
+        return _yield_to_elder(seen, now)
+    hold = _hold(seen, now)
+    if seen.workload is None:
+        return _wait_for_target(seen, hold, now)
+    case = _case(seen, seen.workload, hold)
+    if case.writes and not seen.scaler.spec.pause:
+        return _scale(case, now)
+    if not case.reached and (left := _settling(seen, now)) > 0:
+        return Decision(after=left)
+    return _report(case, now)
+
+
+def _refuse_mistakes(seen: Seen, now: Instant) -> Decision:
+    message = " ".join(f"{p.path}: {p.message}. {p.fix}" for p in seen.problems)
+    verdicts = [
+        Verdict(READY, False, "InvalidConfiguration", "Nothing is scaled until the spec is mended."),
+        Verdict(RECONCILING, False, "Stable"),
+        Verdict(DEGRADED, True, "InvalidConfiguration", message),
+    ]
+    return Decision(status=_with_conditions(seen, verdicts, now), after=MISTAKE_SECONDS)
+
+
+def _yield_to_elder(seen: Seen, now: Instant) -> Decision:
+    message = (
+        f"{seen.target} is already scaled by the older TimeWindowScaler {seen.elder}. "
+        "Delete one of the two or give this one another target."
+    )
+    verdicts = [
+        Verdict(READY, False, "TargetClaimed", message),
+        Verdict(RECONCILING, False, "Stable"),
+        Verdict(DEGRADED, True, "TargetClaimed", message),
+    ]
+    return Decision(status=_with_conditions(seen, verdicts, now))
+
+
+def _wait_for_target(seen: Seen, hold: "_Hold", now: Instant) -> Decision:
+    missing = f"{seen.target} does not exist. Create it or correct targetRef."
+    verdicts = [
+        Verdict(READY, False, "TargetNotFound", missing),
+        Verdict(RECONCILING, False, "Stable"),
+        _degraded(seen),
+    ]
+    status = _holding(_with_conditions(seen, verdicts, now), hold)
+    return Decision(status=status, after=min(MISSING_TARGET_SECONDS, _look_again(seen, hold, now)))
+
+
+def _scale(case: "_Case", now: Instant) -> Decision:
+    """Write the target; its watch brings the next look, which reports."""
+    status = case.seen.scaler.status
+    remembered = msgspec.structs.replace(status, baseline_replicas=case.workload.replicas)
+    return Decision(
+        first=remembered if status.baseline_replicas is None else None,
+        writes=case.writes,
+        tells=(*_override(case, now), _scaled(case)),
+        after=SETTLE_SECONDS,
+        due=case.hold.began,
+    )
+
+
+def _report(case: "_Case", now: Instant) -> Decision:
+    seen = case.seen
+    verdicts = [_ready(case), _reconciling(case), _degraded(seen), *_autoscaled(case)]
+    before = seen.scaler.status.baseline_replicas
+    status = msgspec.structs.replace(
+        _holding(_with_conditions(seen, verdicts, now), case.hold),
+        target_observed_replicas=case.workload.running,
+        baseline_replicas=case.workload.replicas if before is None else before,
+        last_scale_time=_last_scale_time(case, now),
+    )
+    tells = (*_override(case, now), *_skipped(case), *_untold(case))
+    return Decision(status=status, tells=tells, after=_look_again(seen, case.hold, now))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Hold:
+    """What shall hold now, and why."""
+
+    effective: int
+    expiry: Instant | None
+    window: str
+    reason: Reason
+    message: str
+    began: Instant | None
+    boundary: Instant | None
+
+
+def _hold(seen: Seen, now: Instant) -> _Hold:
+    status, spec = seen.scaler.status, seen.scaler.spec
+    answer = seen.timeline.at(now) if seen.timeline else None
+    wanted = answer.value if answer else seen.default_replicas
+    running_out = Instant(status.grace_period_expiry) if status.grace_period_expiry else None
+    effective, expiry = apply_grace(
+        wanted, status.effective_replicas, running_out, spec.grace_period_seconds, now
+    )
+    if answer is None:
+        message = f"{wanted} replicas, the default, because the zone {spec.timezone} is unknown."
+    elif expiry:
+        message = f"{effective} replicas are kept until {expiry.format_iso(unit='second')}, then {wanted}."
+    else:
+        message = answer.message
+    return _Hold(
+        effective=effective,
+        expiry=expiry,
+        window=answer.window if answer else OFF_HOURS,
+        reason=answer.reason if answer else Reason.INVALID_TIMEZONE,
+        message=message,
+        began=answer.since if answer else None,
+        boundary=answer.until if answer else None,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Case:
+    """A target that is there, and how far it is from what shall hold."""
+
+    seen: Seen
+    workload: Workload
+    hold: _Hold
+    old: int
+    new: int
+    writes: tuple[Patch, ...]
+    reached: bool
+
+
+def _case(seen: Seen, workload: Workload, hold: _Hold) -> _Case:
+    writes = steps(workload, seen.autoscaler, hold.effective)
+    return _Case(
+        seen=seen,
+        workload=workload,
+        hold=hold,
+        old=level(workload, seen.autoscaler),
+        new=reachable(workload, seen.autoscaler, hold.effective),
+        writes=writes,
+        reached=not writes and is_reached(workload, seen.autoscaler, hold.effective),
+    )
+
+
+def _settling(seen: Seen, now: Instant) -> float:
+    """How much longer the status may wait for the target to follow what was written."""
+    return SETTLE_SECONDS - (now - seen.wrote_at).total("seconds") if seen.wrote_at else 0.0
+
+
+def _scaled(case: _Case) -> Tell:
+    drift = case.seen.wrote_at is None and case.seen.scaler.status.effective_replicas == case.hold.effective
+    message = (
+        f"Corrected manual drift from {case.old} to {case.new} replicas"
+        if drift
+        else _from_to(case, case.old)
+    )
+    return Tell(reason="ScaledUp" if case.new > case.old else "ScaledDown", message=message)
+
+
+def _untold(case: _Case) -> Iterator[Tell]:
+    """A transition that was written by a process which did not live to tell it."""
+    before = case.seen.scaler.status.effective_replicas
+    if before is not None and case.reached and _is_unrecorded(case):
+        yield Tell(
+            reason="ScaledUp" if case.hold.effective > before else "ScaledDown",
+            message=_from_to(case, before),
+        )
+
+
+def _is_unrecorded(case: _Case) -> bool:
+    """Whether the target went to a new number and neither the status nor this process knows of it.
+
+    Somebody may have set the very number by hand just before the boundary; then this tells of one scaling
+    too many, which is better than one too few.
+    """
+    scaler = case.seen.scaler
+    known = scaler.status.effective_replicas in {None, case.hold.effective}
+    return case.seen.wrote_at is None and not known and not scaler.spec.pause
+
+
+def _from_to(case: _Case, old: int) -> str:
+    return f"Scaled {case.seen.target} from {old} to {case.new} replicas: {case.hold.message}"
+
+
+def _skipped(case: _Case) -> Iterator[Tell]:
+    """Told once for each pair of numbers: the condition remembers the last one."""
+    before = find(case.seen.scaler.status.conditions, READY)
+    if case.writes and (before is None or before.message != _paused(case)):
+        yield Tell(reason="ScalingSkipped", message=_paused(case))
+
+
+def _paused(case: _Case) -> str:
+    return (
+        f"Paused: would scale {case.seen.target} from {case.old} to {case.new} replicas. "
+        "Set spec.pause to false to let it."
+    )
+
+
+def _override(case: _Case, now: Instant) -> Iterator[Tell]:
+    """Told once a holiday: on the first look after the boundary that the status announced."""
+    scaler = case.seen.scaler
+    announced = scaler.status.next_boundary is not None and now < Instant(scaler.status.next_boundary)
+    told = announced and scaler.status.observed_generation == scaler.metadata.generation
+    is_holiday = case.hold.reason in {Reason.HOLIDAY_CLOSED, Reason.HOLIDAY_OPEN}
+    if is_holiday and not told and case.seen.wrote_at is None:
+        yield Tell(reason="WindowOverride", message=case.hold.message)
+
+
+def _ready(case: _Case) -> Verdict:
+    if case.reached:
+        return Verdict(READY, True, "Reconciled", case.hold.message)
+    if case.writes:
+        return Verdict(READY, False, "TargetMismatch", _paused(case))
+    message = f"{case.seen.target} is set to {case.new} replicas and has {case.workload.running}."
+    return Verdict(READY, False, "TargetMismatch", message)
+
+
+def _reconciling(case: _Case) -> Verdict:
+    scaler = case.seen.scaler
+    if case.hold.expiry:
+        return Verdict(RECONCILING, True, "WindowTransition", case.hold.message)
+    if case.reached or scaler.spec.pause:
+        return Verdict(RECONCILING, False, "Stable")
+    before = find(scaler.status.conditions, RECONCILING)
+    still = before is not None and before.status == "True" and before.reason == "ConfigurationChange"
+    changed = scaler.status.observed_generation != scaler.metadata.generation
+    return Verdict(RECONCILING, True, "ConfigurationChange" if changed or still else "WindowTransition")
+
+
+def _degraded(seen: Seen) -> Verdict:
+    if not seen.troubles:
+        return Verdict(DEGRADED, False, "OperationalNormal")
+    return Verdict(DEGRADED, True, seen.troubles[0].reason, " ".join(t.message for t in seen.troubles))
+
+
+def _autoscaled(case: _Case) -> Iterator[Verdict]:
+    """Say where the number goes when it does not go to the target itself."""
+    match case.seen.autoscaler:
+        case Horizontal(place=place):
+            message = f"The number is set as minReplicas of HorizontalPodAutoscaler {place.name}."
+            if case.new < case.hold.effective:
+                message += f" Its maxReplicas is {case.new}; raise it to get {case.hold.effective}."
+            yield Verdict(AUTOSCALED, True, "HorizontalPodAutoscaler", message)
+        case Keda(place=place):
+            message = f"The KEDA ScaledObject {place.name} is paused at the number."
+            yield Verdict(AUTOSCALED, True, "ScaledObject", message)
+        case None:
+            if find(case.seen.scaler.status.conditions, AUTOSCALED):
+                yield Verdict(AUTOSCALED, False, "NoAutoscaler", "The number is set on the target itself.")
+
+
+def _with_conditions(seen: Seen, verdicts: list[Verdict], now: Instant) -> TimeWindowScalerStatus:
+    status, generation = seen.scaler.status, seen.scaler.metadata.generation
+    conditions = lay_over(status.conditions, verdicts, now=now, generation=generation)
+    return msgspec.structs.replace(status, observed_generation=generation, conditions=conditions)
+
+
+def _holding(status: TimeWindowScalerStatus, hold: _Hold) -> TimeWindowScalerStatus:
+    return msgspec.structs.replace(
+        status,
+        current_window=hold.window,
+        effective_replicas=hold.effective,
+        grace_period_expiry=whole_second(hold.expiry) if hold.expiry else None,
+        next_boundary=whole_second(hold.boundary) if hold.boundary else None,
+    )
+
+
+def _last_scale_time(case: _Case, now: Instant) -> datetime | None:
+    if case.seen.wrote_at:
+        return whole_second(case.seen.wrote_at)
+    return whole_second(now) if _is_unrecorded(case) else case.seen.scaler.status.last_scale_time
+
+
+def _look_again(seen: Seen, hold: _Hold, now: Instant) -> float:
+    """When to look by ourselves; a change of anything that was gathered comes earlier."""
+    times = [LONGEST_SECONDS]
+    if hold.boundary:
+        times.append(spread(hold.boundary - now, seen.pace, seen.jitter))
+    if hold.expiry:
+        times.append((hold.expiry - now).total("seconds"))
+    if seen.is_external:
+        times.append(EXTERNAL_SECONDS)
+    if seen.troubles:
+        times.append(MISTAKE_SECONDS)
+    return min(times)
+
+
+def spread(until: TimeDelta, pace: Pace, jitter: float) -> float:
+    """The design's requeue formula, but never a look before the boundary itself (ruling 18)."""
+    base = until.total("seconds")
+    delay = base + pace.jitter_from + jitter * (pace.jitter_to - pace.jitter_from)
+    quantised = math.floor(delay / 10) * 10.0
+    return min(LONGEST_SECONDS, max(pace.minimum, quantised, base))
