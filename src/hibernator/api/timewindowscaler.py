@@ -120,6 +120,10 @@ class TimeWindowScalerStatus(Model):
     grace_period_expiry: Annotated[
         datetime | None, says("Until when scaling down is put off; absent when no grace is running.")
     ] = None
+    baseline_replicas: Annotated[
+        int | None,
+        says("How many replicas the target had before it was first scaled; shares are of this.", format="int32"),
+    ] = None
     next_boundary: Annotated[datetime | None, says("When the wanted number may change next.")] = None
     observed_generation: ObservedGeneration = None
     conditions: Conditions = ()
