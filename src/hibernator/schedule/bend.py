@@ -32,32 +32,34 @@ class Bend(NamedTuple):
     def over(self, steps: PlanSteps) -> PlanSteps:
         """The steps as they are with this exception."""
         lo, hi = steps.starts[0], steps.end
-        governs = clip(self.governs, lo, hi)
-        if not governs:
+        if not clip(self.governs, lo, hi):
             return steps
-        windows = intersect(union(*(window.spans(lo, hi) for window in self.windows)), governs)
+        windows = self.applied(lo, hi)
         if self.type == "extend":
             return overlay(steps, windows, lambda below: below if _sleeps(below) else self.asleep)
         if self.type == "replace":
-            return overlay(overlay(steps, governs, lambda _: self.awake), windows, lambda _: self.asleep)
+            alone = overlay(steps, self.governs, lambda _: self.awake)
+            return overlay(alone, windows, lambda _: self.asleep)
         steps = overlay(steps, windows, lambda below: self.awake if _sleeps(below) else below)
-        return (
-            overlay(steps, self._naps(steps, windows, governs), lambda _: self.waiting)
-            if self.lead
-            else steps
+        return overlay(steps, self._naps(steps, windows), lambda _: self.waiting) if self.lead else steps
+
+    def applied(self, lo: int, hi: int) -> Spans:
+        """Where in [lo, hi) its windows are while it governs."""
+        return intersect(
+            union(*(window.spans(lo, hi) for window in self.windows)), clip(self.governs, lo, hi)
         )
 
-    def _naps(self, steps: PlanSteps, suspensions: Spans, governs: Spans) -> list[Span]:
+    def governs_at(self, ticks: int) -> bool:
+        return any(start <= ticks < end for start, end in self.governs)
+
+    def _naps(self, steps: PlanSteps, suspensions: Spans) -> list[Span]:
         """The sleeps that do not begin, because they would so soon before a suspension (ruling 9)."""
         begins = [start for start, _ in suspensions]
         naps: list[Span] = []
-        for start, end in sleeps(steps):
+        for start, end in _sleep(steps):
             following = bisect_right(begins, start)
-            if (
-                following < len(begins)
-                and begins[following] - start <= self.lead
-                and any(valid_from <= start < valid_until for valid_from, valid_until in governs)
-            ):
+            soon = following < len(begins) and begins[following] - start <= self.lead
+            if soon and self.governs_at(start):
                 naps.append((start, end))
         return naps
 
@@ -65,7 +67,7 @@ class Bend(NamedTuple):
 def read_exceptions(exceptions: Sequence[NamedException], zone: Zone) -> tuple[Bend, ...]:
     """Exceptions in the order in which they begin to govern.
 
-    Only one governs at a time. Where validities overlap, the one that comes first in `exceptions` does.
+    Only one governs at a time (ruling 11). Where validities overlap, the one that was passed first does.
     """
     taken: Spans = ()
     bends: list[Bend] = []
@@ -73,8 +75,7 @@ def read_exceptions(exceptions: Sequence[NamedException], zone: Zone) -> tuple[B
         validity = union([(from_datetime(spec.valid_from), from_datetime(spec.valid_until))])
         governs = subtract(validity, taken)
         taken = union(taken, validity)
-        if governs:
-            bends.append(_bend(name, spec, governs, zone))
+        bends.append(_bend(name, spec, governs, zone))
     return tuple(sorted(bends, key=lambda bend: bend.governs))
 
 
@@ -92,7 +93,7 @@ def _bend(name: str, spec: ScheduleExceptionSpec, governs: Spans, zone: Zone) ->
     )
 
 
-def sleeps(steps: PlanSteps) -> Spans:
+def _sleep(steps: PlanSteps) -> Spans:
     """All instants at which the plan is asleep."""
     ends = [*steps.starts[1:], steps.end]
     return union(

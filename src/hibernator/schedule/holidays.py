@@ -1,35 +1,128 @@
-"""Which days are holidays: dates and calendars in a ConfigMap, and the public holidays of a country."""
+"""Which days are holidays for a schedule, from all its sources together."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 
+from hibernator.api.hibernateplan import PlanHolidays
+from hibernator.api.problem import Problem
+from hibernator.api.timewindowscaler import ScalerHolidays
+from hibernator.schedule.calendars import Calendar, Listed, country, events
+from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.spans import Spans, union
 from hibernator.schedule.ticks import DAY, date_of, day_of
 from hibernator.schedule.zones import Zone
 
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+_FIRST, _LAST = day_of(date.min), day_of(date.max)
+
 
 class Holidays:
-    """Days and their names, from all the sources of one schedule."""
+    """Days and their names. Dates are local: which instants they cover depends on the zone."""
 
-    __slots__ = ("_dates",)
+    __slots__ = ("_calendars",)
 
-    def __init__(self, dates: Mapping[date, str] | None = None) -> None:
-        self._dates = {day_of(day): name for day, name in (dates or {}).items()}
+    def __init__(self, calendars: Iterable[Calendar] = ()) -> None:
+        self._calendars = tuple(calendars)
+
+    @classmethod
+    def on(cls, *dates: date) -> "Holidays":
+        return cls([Listed(dict.fromkeys(dates, ""))])
 
     def named(self, first: int, last: int) -> dict[int, str]:
-        """The holidays among the days from first to last, both included."""
-        return {day: name for day, name in self._dates.items() if first <= day <= last}
+        """The holidays among the days from first to last, both included; the first name counts."""
+        first, last = max(first, _FIRST), min(last, _LAST)
+        found: dict[int, str] = {}
+        for year in range(date_of(first).year, date_of(last).year + 1):
+            for calendar in self._calendars:
+                for day, name in calendar.year(year).items():
+                    if first <= day <= last:
+                        found[day] = found.get(day) or name
+        return found
 
     def spans(self, zone: Zone, lo: int, hi: int) -> Spans:
         """All instants in [lo, hi), and some around it, whose local date is a holiday."""
-        days = self.named(lo // DAY - 2, hi // DAY + 2)
-        return union(*(zone.day(day) for day in days))
+        if not self._calendars:
+            return ()
+        return union(*map(zone.day, self.named(lo // DAY - 2, hi // DAY + 2)))
+
+    def covers(self, zone: Zone, ticks: int) -> bool:
+        day = zone.reading(ticks) // DAY
+        return day in self.named(day, day)
 
     def text(self, zone: Zone, ticks: int) -> str:
-        """Why this instant is on a holiday: `2026-12-25 is a holiday (Christmas Day)`."""
+        """What day it is: `2026-12-25 is a holiday (Christmas Day)`, `2026-12-23 is not a holiday`."""
         day = zone.reading(ticks) // DAY
-        name = self.named(day, day)[day]
+        name = self.named(day, day).get(day)
+        if name is None:
+            return f"{date_of(day)} is not a holiday"
         return f"{date_of(day)} is a holiday ({name})" if name else f"{date_of(day)} is a holiday"
 
 
 NO_HOLIDAYS = Holidays()
+
+
+def load_holidays(
+    block: PlanHolidays | ScalerHolidays | None, data: Mapping[str, str] | None = None
+) -> tuple[Holidays, tuple[Problem, ...]]:
+    """The holidays that a schedule names, from the data of its ConfigMap and from its country.
+
+    What cannot be read is left out and told; paths are those of the ConfigMap (`data[…]`) or of the block
+    (`country`). Whether the ConfigMap exists is for the caller to know.
+    """
+    if block is None:
+        return NO_HOLIDAYS, ()
+    calendars: list[Calendar] = []
+    problems: list[Problem] = []
+    listed: dict[date, str] = {}
+    for key, value in (data or {}).items():
+        try:
+            if key.endswith(".ics"):
+                calendars.append(events(value))
+            else:
+                listed[_iso_date(key)] = _name(value)
+        except ScheduleError as error:
+            problems.append(Problem(f'data["{key}"]', key, error.message, error.fix))
+    problems += check_country(block)
+    if block.country and not any(problem.path in {"country", "subdivision"} for problem in problems):
+        calendars.append(country(block.country, block.subdivision))
+    return Holidays([Listed(listed), *calendars] if listed else calendars), tuple(problems)
+
+
+def check_country(block: PlanHolidays | ScalerHolidays) -> Iterator[Problem]:
+    """What is wrong with the country and its part, if anything."""
+    if block.country is None:
+        if block.subdivision is not None:
+            yield Problem(
+                "subdivision",
+                block.subdivision,
+                "a part needs its country",
+                "Set country too, for example DE.",
+            )
+        return
+    for path, value, part in (
+        ("country", block.country, None),
+        ("subdivision", block.subdivision, block.subdivision),
+    ):
+        try:
+            country(block.country, part)
+        except ScheduleError as error:
+            yield Problem(path, value, error.message, error.fix)
+            return
+
+
+def _iso_date(key: str) -> date:
+    try:
+        if _ISO_DATE.fullmatch(key):
+            return date.fromisoformat(key)
+    except ValueError:
+        pass
+    raise ScheduleError(
+        f"{key!r} is neither a date nor a calendar",
+        "Name the key as a date (yyyy-mm-dd), or let it end in .ics and hold an iCalendar file.",
+    )
+
+
+def _name(value: str) -> str:
+    """The values of dates mean nothing, but a short line is worth showing."""
+    return value.strip() if len(value) <= 80 and "\n" not in value.strip() else ""  # noqa: PLR2004  a line's length

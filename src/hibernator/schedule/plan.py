@@ -9,14 +9,18 @@ from collections.abc import Sequence
 from whenever import Instant
 
 from hibernator.api.hibernateplan import Schedule
-from hibernator.schedule.bend import Bend, NamedException, PlanSteps, read_exceptions
+from hibernator.schedule import plan_words as words
+from hibernator.schedule.bend import NamedException, PlanSteps, read_exceptions
+from hibernator.schedule.explanation import Explanation
 from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays
+from hibernator.schedule.plan_words import PlanRules
 from hibernator.schedule.steps import cut, overlay
+from hibernator.schedule.ticks import from_instant
 from hibernator.schedule.timeline import Answer, Timeline
 from hibernator.schedule.verdicts import Reason, State, Verdict
 from hibernator.schedule.weekly import Weekly
-from hibernator.schedule.windows import Window, off_hours
-from hibernator.schedule.zones import zone_of
+from hibernator.schedule.windows import off_hours
+from hibernator.schedule.zones import Zone, zone_of
 
 _AWAKE = Verdict(State.AWAKE, Reason.WORKING_HOURS)
 _ASLEEP = Verdict(State.ASLEEP, Reason.OFF_HOURS)
@@ -29,7 +33,7 @@ _HOLIDAY = {
 class PlanTimeline(Timeline[State]):
     """The sleep of a plan under the exceptions that are in force; others are not passed in."""
 
-    __slots__ = ("_bends", "_holiday", "_holidays", "_weekly", "_windows", "zone")
+    __slots__ = ("_rules", "_weekly")
 
     def __init__(
         self,
@@ -38,67 +42,60 @@ class PlanTimeline(Timeline[State]):
         holidays: Holidays = NO_HOLIDAYS,
     ) -> None:
         super().__init__()
-        self.zone = zone_of(schedule.timezone)
-        self._windows = tuple(off_hours(window, self.zone) for window in schedule.off_hours)
-        self._weekly = Weekly(_AWAKE, [(window, _ASLEEP) for window in self._windows])
-        self._holidays = holidays
-        self._holiday = _HOLIDAY.get(schedule.holidays.mode) if schedule.holidays else None
-        self._bends = read_exceptions(exceptions, self.zone)
+        zone = zone_of(schedule.timezone)
+        self._rules = PlanRules(
+            zone=zone,
+            windows=tuple(off_hours(window, zone) for window in schedule.off_hours),
+            holidays=holidays,
+            holiday=_HOLIDAY.get(schedule.holidays.mode) if schedule.holidays else None,
+            bends=read_exceptions(exceptions, zone),
+        )
+        self._weekly = Weekly(_AWAKE, [(window, _ASLEEP) for window in self._rules.windows])
+
+    @property
+    def zone(self) -> Zone:
+        return self._rules.zone
+
+    def explain(self, moment: Instant) -> Explanation[State]:
+        """Why it is so at that moment, rule by rule."""
+        answer, ticks = self.at(moment), from_instant(moment)
+        return Explanation(
+            answer=answer,
+            rules=words.considered(self._rules, answer.verdict, ticks),
+            following=None if answer.until is None else self.at(answer.until),
+            otherwise=words.otherwise(self._rules, answer.verdict, ticks, self._beneath(ticks)),
+        )
 
     def _lay_out(self, lo: int, hi: int) -> PlanSteps:
-        if not self._bends:
+        bends = self._rules.bends
+        if not bends:
             return self._unbent(lo, hi)
         # A sleep is not entered because of what follows it, so look as far around as any lead time reaches.
-        around = max(bend.lead for bend in self._bends) + 1
+        around = max(bend.lead for bend in bends) + 1
         steps = self._unbent(lo - around, hi + around)
-        for bend in self._bends:
+        for bend in bends:
             steps = bend.over(steps)
         return cut(steps, lo, hi)
 
     def _unbent(self, lo: int, hi: int) -> PlanSteps:
-        steps = self._weekly.steps(lo, hi)
-        holiday = self._holiday
+        steps, holiday = self._weekly.steps(lo, hi), self._rules.holiday
         if holiday is None:
             return steps
         return overlay(
             steps,
-            self._holidays.spans(self.zone, lo, hi),
+            self._rules.holidays.spans(self.zone, lo, hi),
             lambda below: below if below.value is holiday.value else holiday,
         )
 
-    def _bend(self, verdict: Verdict[State]) -> Bend:
-        return next(bend for bend in self._bends if bend.name == verdict.source)
-
-    def _covering(self, verdict: Verdict[State], ticks: int) -> list[Window]:
-        windows = self._bend(verdict).windows if verdict.source else self._windows
-        return [window for window in windows if window.spans(ticks, ticks + 1)]
+    def _beneath(self, ticks: int) -> tuple[Verdict[State], Verdict[State]]:
+        """What the windows alone say, and what they say together with the holidays."""
+        return self._weekly.steps(ticks, ticks + 1).values[0], self._unbent(ticks, ticks + 1).values[0]
 
     def _window(self, verdict: Verdict[State], ticks: int) -> str:
-        return ", ".join(map(str, self._covering(verdict, ticks)))
+        return words.window(self._rules, verdict, ticks)
 
     def _message(self, verdict: Verdict[State], ticks: int) -> str:
-        window, name = self._window(verdict, ticks), verdict.source
-        match verdict.reason:
-            case Reason.OFF_HOURS:
-                return f"Asleep in the off-hours {window} ({self.zone.name})."
-            case Reason.HOLIDAY_SLEEP:
-                return f"Asleep all day, because {self._holidays.text(self.zone, ticks)}."
-            case Reason.HOLIDAY_AWAKE:
-                return f"Awake all day, because {self._holidays.text(self.zone, ticks)}."
-            case Reason.EXCEPTION_EXTEND:
-                return f"Asleep, because the exception {name} adds the off-hours {window}."
-            case Reason.EXCEPTION_SUSPEND:
-                return f"Awake, because the exception {name} suspends the sleep in {window}."
-            case Reason.EXCEPTION_LEAD_TIME:
-                return f"Awake, because the exception {name} suspends the sleep soon and none begins shortly before."
-            case Reason.EXCEPTION_REPLACE if window:
-                return f"Asleep, because the exception {name} replaces the off-hours with {window}."
-            case Reason.EXCEPTION_REPLACE:
-                return (
-                    f"Awake, because the exception {name} replaces the off-hours and none of its own are now."
-                )
-            case _:
-                return f"Awake, because no off-hours are now ({self.zone.name})."
+        return words.message(self._rules, verdict, ticks)
 
 
 def evaluate_with_exception(

@@ -25,27 +25,27 @@ _REACHES = (WEEK, 8 * WEEK, HORIZON)
 @dataclass(frozen=True, slots=True)
 class _Held(Generic[V]):
     _timeline: "Timeline[V]"
-    _verdict: Verdict[V]
+    verdict: Verdict[V]
     _ticks: int
 
     @property
     def value(self) -> V:
         """`State.ASLEEP` or `State.AWAKE` for a plan, the number of replicas for a scaler."""
-        return self._verdict.value
+        return self.verdict.value
 
     @property
     def reason(self) -> Reason:
-        return self._verdict.reason
+        return self.verdict.reason
 
     @property
     def window(self) -> str:
         """The window in force, for people; empty where there is none."""
-        return self._timeline._window(self._verdict, self._ticks)  # noqa: SLF001  they are one module
+        return self._timeline._window(self.verdict, self._ticks)  # noqa: SLF001  they are one module
 
     @property
     def message(self) -> str:
         """The reason in words."""
-        return self._timeline._message(self._verdict, self._ticks)  # noqa: SLF001  they are one module
+        return self._timeline._message(self.verdict, self._ticks)  # noqa: SLF001  they are one module
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 """Windows of the week, read once from what users write, laid out as spans of instants on demand."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from hibernator.api.timewindowscaler import ScalerWindow
 from hibernator.api.windows import OffHourWindow
 from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.spans import Span
-from hibernator.schedule.ticks import DAY, MINUTE, weekday_of
+from hibernator.schedule.ticks import DAY, MINUTE, WEEK, weekday_of
 from hibernator.schedule.words import clock, days_text, read_day, read_time
 from hibernator.schedule.zones import Zone
 
@@ -22,21 +23,32 @@ class Window(NamedTuple):
     start: int
     end: int  # beyond DAY where the window ends on the next day
 
-    def spans(self, lo: int, hi: int) -> list[Span]:
-        """All of it that touches [lo, hi), each span whole, in order, and joined where two days touch."""
-        found: list[Span] = []
+    def occurrences(self, lo: int, hi: int) -> Iterator[Span]:
+        """Each time that it touches [lo, hi), whole and in order."""
         for day in range(lo // DAY - 3, hi // DAY + 3):
-            if weekday_of(day) not in self.days:
-                continue
-            midnight = day * DAY
-            start, end = self.zone.first(midnight + self.start), self.zone.last(midnight + self.end)
-            if end <= lo or start >= hi or start == end:
-                continue
+            if weekday_of(day) in self.days:
+                midnight = day * DAY
+                start, end = self.zone.first(midnight + self.start), self.zone.last(midnight + self.end)
+                if start < hi and end > lo and start < end:
+                    yield start, end
+
+    def spans(self, lo: int, hi: int) -> list[Span]:
+        """The same as a set: joined where one day's window reaches the next day's."""
+        found: list[Span] = []
+        for start, end in self.occurrences(lo, hi):
             if found and start <= found[-1][1]:
                 found[-1] = (found[-1][0], end)
             else:
                 found.append((start, end))
         return found
+
+    def covering(self, ticks: int) -> Span | None:
+        """The occurrence that holds this instant, if any."""
+        return next(self.occurrences(ticks, ticks + 1), None)
+
+    def following(self, ticks: int) -> Span:
+        """The next occurrence that begins later. Two weeks hold one, even if a whole day is skipped."""
+        return next(span for span in self.occurrences(ticks, ticks + 2 * WEEK + DAY) if span[0] > ticks)
 
     def __str__(self) -> str:
         return f"{clock(self.start)}-{clock(self.end)} {days_text(self.days)}"

@@ -60,6 +60,15 @@ def clock(ticks: int) -> str:
     return f"{minutes // 60:02}:{minutes % 60:02}"
 
 
+def duration_text(ticks: int) -> str:
+    """A duration in the words that it is written in: `1h30m`."""
+    parts = []
+    for unit in ("h", "m", "s", "ms"):
+        count, ticks = divmod(ticks, _UNITS[unit])
+        parts += [f"{count}{unit}"] if count else []
+    return "".join(parts) or "0s"
+
+
 def days_text(days: Iterable[int]) -> str:
     """Days in few words: `every day`, `Mon-Fri`, `Mon, Wed, Fri`, `Sat-Mon`."""
     wanted = set(days)

@@ -1,0 +1,137 @@
+"""Where holidays come from: listed dates, iCalendar texts, and the `holidays` library for countries.
+
+Every source answers for one year at a time, because recurring events and public holidays never end.
+"""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, timedelta
+from functools import cache, lru_cache
+from importlib.metadata import version
+from typing import Any, Protocol
+
+from hibernator.schedule.errors import ScheduleError
+from hibernator.schedule.ticks import day_of
+
+Dates = Mapping[int, str]  # the number of a day, and the name of the holiday if it has one
+
+_OFTEN = {"SECONDLY", "MINUTELY", "HOURLY"}
+
+
+class Calendar(Protocol):
+    def year(self, year: int) -> Dates: ...
+
+
+class Listed:
+    """Dates that somebody wrote down."""
+
+    def __init__(self, dates: Mapping[date, str]) -> None:
+        self._years: dict[int, dict[int, str]] = {}
+        for day, name in dates.items():
+            self._years.setdefault(day.year, {})[day_of(day)] = name
+
+    def year(self, year: int) -> Dates:
+        return self._years.get(year, {})
+
+
+class Country:
+    """The public holidays of a country or of a part of it, observed days included."""
+
+    def __init__(self, country: str, subdivision: str | None) -> None:
+        self._country = country
+        self._subdivision = subdivision
+        self._years: dict[int, Dates] = {}
+
+    def year(self, year: int) -> Dates:
+        if year not in self._years:
+            import holidays  # takes longer to import than all the rest; most schedules name no country
+
+            found = holidays.country_holidays(self._country, subdiv=self._subdivision, years=year)
+            self._years[year] = {day_of(day): name for day, name in found.items()}
+        return self._years[year]
+
+
+class Events:
+    """The all-day events of an iCalendar text, with their recurrences."""
+
+    def __init__(self, text: str) -> None:
+        import icalendar
+        import recurring_ical_events
+
+        calendars = icalendar.Calendar.from_ical(text, multiple=True)
+        events: list[Any] = [event for calendar in calendars for event in calendar.walk("VEVENT")]
+        for event in events:
+            _refuse_frequent(event)
+        self._queries = [recurring_ical_events.of(calendar) for calendar in calendars]
+        self._years: dict[int, Dates] = {}
+        starts = [event.start for event in events]
+        if all(isinstance(start, datetime) for start in starts):
+            raise ValueError("it has no all-day event")
+        self.year(min(start.year for start in starts))  # what cannot be computed shows itself here, not later
+
+    def year(self, year: int) -> Dates:
+        if year not in self._years:
+            self._years[year] = dict(self._days(year))
+        return self._years[year]
+
+    def _days(self, year: int) -> Iterator[tuple[int, str]]:
+        first, last = date(year, 1, 1), date(year, 12, 31)
+        for query in self._queries:
+            for event in query.between(first, last + timedelta(days=1) if year < date.max.year else last):
+                start, end = event.start, event.end
+                if isinstance(start, datetime) or str(event.get("STATUS", "")).upper() == "CANCELLED":
+                    continue
+                days = range(max(day_of(start), day_of(first)), min(day_of(end), day_of(last) + 1))
+                yield from ((day, str(event.get("SUMMARY", ""))) for day in days)
+
+
+def _refuse_frequent(event: Any) -> None:
+    """A rule that repeats within a day says nothing about days and takes for ever to expand."""
+    rules = event.get("RRULE", ())
+    for rule in rules if isinstance(rules, list) else [rules]:
+        if rule and {str(value).upper() for value in rule.get("FREQ", ())} & _OFTEN:
+            raise ValueError("an event in it repeats more than once a day")
+
+
+@lru_cache(maxsize=256)
+def events(text: str) -> Events:
+    """Read an iCalendar text; the same text is read once."""
+    try:
+        return Events(text)
+    except Exception as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ScheduleError(
+            f"the calendar cannot be read: {reason}",
+            "Paste an iCalendar file (BEGIN:VCALENDAR) with all-day events.",
+        ) from error
+
+
+@cache
+def country(code: str, subdivision: str | None) -> Country:
+    """The calendar of a country that the library knows; anything else is refused."""
+    import holidays
+
+    known = holidays.list_supported_countries()
+    if code not in known:
+        raise ScheduleError(f"{code!r} is not a country whose holidays are known", _fix(code, known, "DE"))
+    if subdivision is not None and subdivision not in known[code]:
+        raise ScheduleError(
+            f"{subdivision!r} is not a part of {code} whose holidays are known",
+            _part(subdivision, known[code]),
+        )
+    return Country(code, subdivision)
+
+
+def library_version() -> str:
+    """The release of the `holidays` library, which is the release of what it knows."""
+    return version("holidays")
+
+
+def _part(written: str, known: list[str]) -> str:
+    return _fix(written, known, known[0]) if known else "Leave it out; no parts of this country are known."
+
+
+def _fix(written: str, known: Mapping[str, Any] | list[str], example: str) -> str:
+    folded = {code.casefold(): code for code in known}
+    close = difflib.get_close_matches(written.casefold(), folded, n=1)
+    return f"Did you mean {folded[close[0]]}?" if close else f"Write a code such as {example}."

@@ -1,0 +1,151 @@
+"""Why a plan is asleep or awake, in words. Conditions, events, commands and pages all say it with these."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from hibernator.schedule.bend import Bend
+from hibernator.schedule.explanation import Rule, window_why
+from hibernator.schedule.holidays import Holidays
+from hibernator.schedule.ticks import WEEK
+from hibernator.schedule.verdicts import Reason, State, Verdict
+from hibernator.schedule.windows import Window
+from hibernator.schedule.words import duration_text
+from hibernator.schedule.zones import Zone, local_text
+
+
+class PlanRules(NamedTuple):
+    """All that decides over a plan, in the order in which it is looked at."""
+
+    zone: Zone
+    windows: tuple[Window, ...]
+    holidays: Holidays
+    holiday: Verdict[State] | None  # what holidays do, unless they are ignored
+    bends: tuple[Bend, ...]
+
+
+def window(rules: PlanRules, verdict: Verdict[State], ticks: int) -> str:
+    """The windows that cover this time, of whatever decides: the plan or an exception."""
+    bend = _bend(rules, verdict)
+    windows = rules.windows if bend is None else bend.windows
+    return ", ".join(str(window) for window in windows if window.covering(ticks))
+
+
+def message(rules: PlanRules, verdict: Verdict[State], ticks: int) -> str:
+    now, name = window(rules, verdict, ticks), verdict.source
+    match verdict.reason:
+        case Reason.OFF_HOURS:
+            return f"Asleep: the off-hours {now} ({rules.zone.name}) cover this time."
+        case Reason.HOLIDAY_SLEEP:
+            return f"Asleep: {rules.holidays.text(rules.zone, ticks)}, and holidays are slept through."
+        case Reason.HOLIDAY_AWAKE:
+            return f"Awake: {rules.holidays.text(rules.zone, ticks)}, and holidays are spent awake."
+        case Reason.EXCEPTION_EXTEND:
+            return f"Asleep: the exception {name} adds the off-hours {now}."
+        case Reason.EXCEPTION_SUSPEND:
+            return f"Awake: the exception {name} suspends all sleep in {now}."
+        case Reason.EXCEPTION_LEAD_TIME:
+            return f"Awake: the exception {name} suspends all sleep {_soon(rules, verdict, ticks)}."
+        case Reason.EXCEPTION_REPLACE if verdict.value is State.ASLEEP:
+            return f"Asleep: the exception {name} replaces the off-hours with {now}."
+        case Reason.EXCEPTION_REPLACE:
+            return f"Awake: the exception {name} replaces the off-hours, and none of its own cover this time."
+        case _:
+            return f"Awake: no off-hours cover this time ({rules.zone.name})."
+
+
+def considered(rules: PlanRules, verdict: Verdict[State], ticks: int) -> tuple[Rule, ...]:
+    return (
+        *_windows(rules, verdict, ticks),
+        *_holidays(rules, verdict, ticks),
+        *_bends(rules, verdict, ticks),
+    )
+
+
+def otherwise(
+    rules: PlanRules, verdict: Verdict[State], ticks: int, beneath: tuple[Verdict[State], Verdict[State]]
+) -> tuple[str, ...]:
+    """What would have to be different; `beneath` is what holds without exceptions, less and more holidays."""
+    windows_say, plan_says = beneath
+    if verdict.source:
+        return (f"Without the exception {verdict.source}: {message(rules, plan_says, ticks)}",)
+    if verdict.reason in {Reason.HOLIDAY_AWAKE, Reason.HOLIDAY_SLEEP}:
+        return (f"On any other day: {message(rules, windows_say, ticks)}", _by_exception(verdict))
+    if verdict.reason is Reason.OFF_HOURS:
+        return (
+            f"It would be awake outside the off-hours {window(rules, verdict, ticks)}.",
+            _by_exception(verdict),
+        )
+    following = min(rules.windows, key=lambda window: window.following(ticks))
+    start, _ = following.following(ticks)
+    return (
+        f"The off-hours {following} begin next, at {local_text(rules.zone, start)}.",
+        _by_exception(verdict),
+    )
+
+
+def _by_exception(verdict: Verdict[State]) -> str:
+    if verdict.value is State.ASLEEP:
+        return "An exception that suspends sleep at this time would keep it awake."
+    return "An exception that extends sleep over this time would put it to sleep."
+
+
+def _windows(rules: PlanRules, verdict: Verdict[State], ticks: int) -> Iterator[Rule]:
+    for window in rules.windows:
+        covers = window.covering(ticks) is not None
+        decided = covers and verdict.reason is Reason.OFF_HOURS
+        yield Rule(f"off-hours {window}", covers, decided, window_why(window, ticks, rules.zone))
+
+
+def _holidays(rules: PlanRules, verdict: Verdict[State], ticks: int) -> Iterator[Rule]:
+    if rules.holiday is None:
+        return
+    name = "holidays are slept through" if rules.holiday.value is State.ASLEEP else "holidays are spent awake"
+    matched = rules.holidays.covers(rules.zone, ticks)
+    yield Rule(name, matched, verdict is rules.holiday, rules.holidays.text(rules.zone, ticks))
+
+
+def _bends(rules: PlanRules, verdict: Verdict[State], ticks: int) -> Iterator[Rule]:
+    for bend in rules.bends:
+        name = f"exception {bend.name} ({bend.type})"
+        decided = verdict.source == bend.name
+        if not bend.governs_at(ticks):
+            yield Rule(name, matched=False, decided=False, why=_validity(bend, ticks, rules.zone))
+        elif verdict is bend.waiting:
+            yield Rule(
+                name, matched=True, decided=True, why=f"suspends all sleep {_soon(rules, verdict, ticks)}"
+            )
+        elif not any(window.covering(ticks) for window in bend.windows):
+            yield Rule(
+                name, matched=False, decided=decided, why="is valid, but none of its windows cover this time"
+            )
+        else:
+            covering = ", ".join(str(window) for window in bend.windows if window.covering(ticks))
+            effect = "" if decided else ", but changes nothing"
+            yield Rule(
+                name,
+                matched=True,
+                decided=decided,
+                why=f"is valid and covers this time with {covering}{effect}",
+            )
+
+
+def _validity(bend: Bend, ticks: int, zone: Zone) -> str:
+    if not bend.governs:
+        return "never applies: other exceptions are in force all the time that it is valid"
+    if ticks < bend.governs[0][0]:
+        return f"is not valid before {local_text(zone, bend.governs[0][0])}"
+    if ticks >= bend.governs[-1][1]:
+        return f"was valid until {local_text(zone, bend.governs[-1][1])}"
+    return "gives way to another exception at this time"
+
+
+def _soon(rules: PlanRules, verdict: Verdict[State], ticks: int) -> str:
+    bend = _bend(rules, verdict)
+    assert bend is not None  # noqa: S101  only an exception has a lead time
+    start = next(start for start, _ in bend.applied(ticks, ticks + bend.lead + WEEK) if start > ticks)
+    lead = duration_text(bend.lead)
+    return f"from {local_text(rules.zone, start)}, and none begins within {lead} before that"
+
+
+def _bend(rules: PlanRules, verdict: Verdict[State]) -> Bend | None:
+    return next((bend for bend in rules.bends if bend.name == verdict.source), None)

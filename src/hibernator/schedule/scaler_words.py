@@ -1,0 +1,106 @@
+"""Why a scaler runs so many replicas, in words. Conditions, events, commands and pages all use these."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from hibernator.schedule.explanation import Rule, window_why
+from hibernator.schedule.holidays import Holidays
+from hibernator.schedule.verdicts import Reason, Verdict
+from hibernator.schedule.windows import Window
+from hibernator.schedule.zones import Zone, local_text
+
+
+class ScaledWindow(NamedTuple):
+    """A window, the replicas that it asks for, and what `currentWindow` calls it."""
+
+    window: Window
+    replicas: int
+    label: str
+
+
+class ScalerRules(NamedTuple):
+    """All that decides over a scaler, in the order in which it is looked at."""
+
+    zone: Zone
+    windows: tuple[ScaledWindow, ...]
+    default: Verdict[int]
+    holidays: Holidays
+    holiday: Verdict[int] | None  # what holidays do, unless they are ignored
+
+
+def message(rules: ScalerRules, verdict: Verdict[int], wanted: Verdict[int], ticks: int) -> str:
+    replicas = _count(verdict.value)
+    match verdict.reason:
+        case Reason.WINDOW:
+            winner = _matching(rules, ticks)[-1]
+            return f"{replicas}: the window {winner.window} ({winner.window.zone.name}) covers this time."
+        case Reason.HOLIDAY_CLOSED:
+            return f"{replicas}, the default: {rules.holidays.text(rules.zone, ticks)}, and no window counts."
+        case Reason.HOLIDAY_OPEN:
+            return f"{replicas}, the most of any window: {rules.holidays.text(rules.zone, ticks)}."
+        case Reason.GRACE_PERIOD:
+            return f"{replicas}, kept for the grace period; {wanted.value} will do then."
+        case Reason.INVALID_TIMEZONE:
+            return f"{replicas}, the default: the timezone is unknown, so that no window can match."
+        case _:
+            return f"{replicas}, the default: no window covers this time ({rules.zone.name})."
+
+
+def considered(
+    rules: ScalerRules, verdict: Verdict[int], wanted: Verdict[int], ticks: int
+) -> tuple[Rule, ...]:
+    graced = verdict.reason is Reason.GRACE_PERIOD
+    rest = [*_windows(rules, verdict, ticks), *_holidays(rules, verdict, ticks)]
+    if graced:
+        why = f"{_count(wanted.value)} wanted, {verdict.value} kept a little longer"
+        rest.append(Rule("grace period", matched=True, decided=True, why=why))
+    return tuple(rest)
+
+
+def otherwise(
+    rules: ScalerRules, verdict: Verdict[int], ticks: int, beneath: tuple[Verdict[int], Verdict[int]]
+) -> tuple[str, ...]:
+    """What would have to be different; `beneath` is what windows say, and what they say with holidays."""
+    windows_say, wanted = beneath
+    if verdict.reason is Reason.GRACE_PERIOD:
+        return (f"Without the grace period: {message(rules, wanted, wanted, ticks)}",)
+    if verdict.reason in {Reason.HOLIDAY_CLOSED, Reason.HOLIDAY_OPEN}:
+        return (f"On any other day: {message(rules, windows_say, windows_say, ticks)}",)
+    if verdict.reason is Reason.WINDOW:
+        *others, winner = _matching(rules, ticks)
+        beaten = f"the window {others[-1].window} would win" if others else "the default would hold"
+        count = _count(others[-1].replicas if others else rules.default.value)
+        return (f"Without the window {winner.window}, {beaten}: {count}.",)
+    if verdict.reason is Reason.INVALID_TIMEZONE or not rules.windows:
+        return ("With a known timezone, the windows would be looked at.",)
+    following = min(rules.windows, key=lambda scaled: scaled.window.following(ticks))
+    start, _ = following.window.following(ticks)
+    return (f"The window {following.window} begins next, at {local_text(rules.zone, start)}.",)
+
+
+def _windows(rules: ScalerRules, verdict: Verdict[int], ticks: int) -> Iterator[Rule]:
+    matching = _matching(rules, ticks)
+    for scaled in rules.windows:
+        matched = scaled in matching
+        decided = matched and scaled is matching[-1] and verdict.reason is Reason.WINDOW
+        why = window_why(scaled.window, ticks, rules.zone)
+        if matched and scaled is not matching[-1]:
+            why += ", but a later window in the list covers it too"
+        yield Rule(f"window {scaled.window}, {_count(scaled.replicas)}", matched, decided, why)
+
+
+def _holidays(rules: ScalerRules, verdict: Verdict[int], ticks: int) -> Iterator[Rule]:
+    if rules.holiday is None:
+        return
+    closed = rules.holiday.reason is Reason.HOLIDAY_CLOSED
+    name = f"holidays are {'closed' if closed else 'open'}, {_count(rules.holiday.value)}"
+    matched = rules.holidays.covers(rules.zone, ticks)
+    yield Rule(name, matched, verdict is rules.holiday, rules.holidays.text(rules.zone, ticks))
+
+
+def _matching(rules: ScalerRules, ticks: int) -> list[ScaledWindow]:
+    return [scaled for scaled in rules.windows if scaled.window.covering(ticks)]
+
+
+def _count(replicas: int) -> str:
+    return f"{replicas} replica{'' if replicas == 1 else 's'}"
