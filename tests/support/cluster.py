@@ -16,8 +16,11 @@ from typing import Any
 
 import pytest
 
+from hibernator.controlplane.binaries import find_or_build
 from hibernator.controlplane.cluster import Cluster, start, wait_until_down
 from hibernator.controlplane.locks import FileLock
+from hibernator.controlplane.progress import PlainReporter
+from hibernator.controlplane.versions import needed
 
 CRDS = Path(__file__).parents[2] / "config" / "crd"
 
@@ -108,11 +111,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _start(run: Path) -> Cluster:
-    folder = Path(os.environ["KUBEBUILDER_ASSETS"])
-    binaries = {
-        name: folder / name for name in ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
-    }
-    lifeline = os.open(run / "lifeline", os.O_RDONLY | os.O_CLOEXEC)
+    binaries = find_or_build(needed(nodes=False), PlainReporter())
+    # Without waiting for the main process, should that be gone already.
+    lifeline = os.open(run / "lifeline", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         return start(run / "cluster", binaries, lifeline=lifeline)
     finally:

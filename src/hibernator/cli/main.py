@@ -6,6 +6,7 @@ import sys
 import typer
 
 from hibernator import __version__
+from hibernator.cli import controlplane
 from hibernator.cli.exits import CliError, Exit
 
 app = typer.Typer(
@@ -14,7 +15,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",  # help texts are reflowed to the width of the terminal
 )
 
 
@@ -32,6 +33,9 @@ def _root(
     ),
 ) -> None:
     pass
+
+
+app.add_typer(controlplane.app, name="controlplane")
 
 
 def main() -> None:

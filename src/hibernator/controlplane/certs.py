@@ -17,12 +17,14 @@ SERVICE_ACCOUNTS = "service-accounts"
 ADMIN = "admin"
 CONTROLLER_MANAGER = "kube-controller-manager"
 SCHEDULER = "kube-scheduler"
+KWOK = "kwok"
 
 # The user name and the groups that each client is known by to RBAC.
 CLIENTS = {
     ADMIN: ("hibernator-admin", ("system:masters",)),
     CONTROLLER_MANAGER: ("system:kube-controller-manager", ()),
     SCHEDULER: ("system:kube-scheduler", ()),
+    KWOK: ("kwok", ("system:masters",)),  # it stands for every kubelet at once
 }
 
 _SERVER_NAMES = (

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +16,11 @@ import msgspec
 from hibernator.controlplane import auditlog, certs
 from hibernator.controlplane.access import Access
 from hibernator.controlplane.auditlog import Write
+from hibernator.controlplane.binaries import Binaries
 from hibernator.controlplane.directory import remove_if_stale
 from hibernator.controlplane.errors import ControlPlaneError
 from hibernator.controlplane.layout import Layout
-from hibernator.controlplane.locks import is_held
+from hibernator.controlplane.locks import is_held, wait_until_free
 from hibernator.controlplane.protocol import Failed, Ready, Report, Spec, State, Step
 
 _STOP_DEADLINE = 30  # seconds
@@ -89,17 +90,20 @@ class Cluster:
 
 def start(
     directory: Path,
-    binaries: Mapping[str, Path],
+    binaries: Binaries,
     *,
     lifeline: int | None,
+    nodes: int = 0,
     on_step: Callable[[str], None] = lambda _: None,
 ) -> Cluster:
     """Start a control plane that ends when the file descriptor `lifeline` does; never by itself if None."""
     layout = Layout(directory.absolute())
     spec = Spec(
         directory=str(layout.root),
-        binaries={name: str(path) for name, path in binaries.items()},
+        binaries={name: str(path) for name, path in binaries.paths.items()},
         outlives_owner=lifeline is None,
+        nodes=nodes,
+        stages=str(binaries.stages or ""),
     )
     launcher = subprocess.Popen(  # noqa: S603 -- this very interpreter
         [sys.executable, "-m", "hibernator.controlplane.supervisor", msgspec.json.encode(spec).decode()],
@@ -107,13 +111,7 @@ def start(
         stdout=subprocess.PIPE,
         start_new_session=True,  # Ctrl-C is for the owner, who then takes the control plane down
     )
-    with launcher:
-        assert launcher.stdout is not None  # noqa: S101 -- asked for above
-        last: Report | None = None
-        for line in launcher.stdout:
-            last = msgspec.json.decode(line, type=Report)
-            if isinstance(last, Step):
-                on_step(last.text)
+    last = _follow(launcher, on_step)
     cluster = Cluster.at(directory) if isinstance(last, Ready) else None
     if cluster is None:
         failed = last if isinstance(last, Failed) else Failed("The supervisor ended before it was ready.")
@@ -121,18 +119,40 @@ def start(
     return cluster
 
 
+def _follow(launcher: subprocess.Popen[bytes], on_step: Callable[[str], None]) -> Report | None:
+    """Hear the launcher out and return its last word; if interrupted, let it take down what it has begun."""
+    last: Report | None = None
+    with launcher:
+        try:
+            for line in launcher.stdout or ():
+                last = msgspec.json.decode(line, type=Report)
+                if isinstance(last, Step):
+                    on_step(last.text)
+        except BaseException:
+            launcher.terminate()
+            launcher.wait()
+            raise
+    return last
+
+
 @contextmanager
 def running(
     directory: Path,
-    binaries: Mapping[str, Path],
+    binaries: Binaries,
     *,
+    nodes: int = 0,
     on_step: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Cluster]:
     """A control plane for the length of a `with` block, also if that is ended by a SIGKILL."""
     reader, writer = os.pipe()
     try:
-        cluster = start(directory, binaries, lifeline=reader, on_step=on_step)
+        cluster = start(directory, binaries, lifeline=reader, nodes=nodes, on_step=on_step)
+    except BaseException:
+        os.close(writer)
+        raise
+    finally:
         os.close(reader)
+    try:
         yield cluster
     finally:
         os.close(writer)
@@ -140,13 +160,23 @@ def running(
 
 
 def stop(directory: Path) -> bool:
-    """Stop what is up in this directory and remove it, stale or not; False if there was nothing."""
-    cluster = Cluster.at(directory)
-    if cluster is None:
-        return remove_if_stale(Layout(directory.absolute()))
-    os.kill(cluster.state.pid, signal.SIGTERM)
+    """Stop what is up, starting or stale in this directory and remove it; False if there was nothing."""
+    layout = Layout(directory.absolute())
+    if not is_held(layout.lock):
+        return remove_if_stale(layout)
+    os.kill(int(layout.lock.read_text(encoding="ascii")), signal.SIGTERM)
     wait_until_down(directory)
     return True
+
+
+def stay_until_down(cluster: Cluster) -> None:
+    """Wait until somebody takes it down; an exception says why if it ended in any other way."""
+    wait_until_free(cluster.layout.lock)
+    if cluster.layout.failure.exists():
+        failed = msgspec.json.decode(cluster.layout.failure.read_bytes(), type=Failed)
+        raise ControlPlaneError(failed.text, hint=failed.hint)
+    if remove_if_stale(cluster.layout):
+        raise ControlPlaneError("The supervisor of the control plane was killed, and with it all the rest.")
 
 
 def wait_until_down(directory: Path) -> None:

@@ -92,6 +92,25 @@ def controller_manager(layout: Layout) -> Process:
     )
 
 
+def scheduler(layout: Layout) -> Process:
+    return _process(
+        SCHEDULER,
+        kubeconfig=_relative(layout, _component_kubeconfig(layout, certs.SCHEDULER)),
+        leader_elect="false",
+        secure_port="0",
+        profiling="false",
+    )
+
+
+def kwok(layout: Layout, stages: str) -> Process:
+    return _process(
+        KWOK,
+        kubeconfig=_relative(layout, _component_kubeconfig(layout, certs.KWOK)),
+        config=stages,
+        manage_all_nodes="true",
+    )
+
+
 def write_files(layout: Layout, url: str) -> None:
     """The kubeconfigs, which name the port, and the audit policy."""
     for client in certs.CLIENTS:

@@ -1,7 +1,9 @@
 """Taking and giving back the directory of a control plane, also one that a killed supervisor left behind."""
 
 import contextlib
+import os
 import shutil
+import time
 
 from hibernator.controlplane.errors import ControlPlaneError
 from hibernator.controlplane.layout import Layout
@@ -19,13 +21,23 @@ def claim(layout: Layout) -> FileLock:
                 hint="Name a directory that is empty or does not exist yet: it is removed at the end.",
             )
         with contextlib.suppress(FileNotFoundError):  # a former owner has just removed the directory
-            if not lock.acquire(wait=False):
+            if not _acquire_soon(lock):
                 raise ControlPlaneError(
                     f"A control plane is already up in {layout.root}.",
                     hint="Use it, stop it with `hibernator controlplane down`, or name another --dir.",
                 )
             _clear(layout)
+            layout.lock.write_text(str(os.getpid()), encoding="ascii")
             return lock
+
+
+def _acquire_soon(lock: FileLock) -> bool:
+    """Somebody who only asks whether the lock is held, or who clears up, holds it for a moment."""
+    for _ in range(50):
+        if lock.acquire(wait=False):
+            return True
+        time.sleep(0.02)
+    return False
 
 
 def remove(layout: Layout) -> None:

@@ -10,13 +10,18 @@ class Layout:
 
     @property
     def lock(self) -> Path:
-        """Held by the supervisor as long as it lives."""
+        """Held by the supervisor as long as it lives; its process id is written in it."""
         return self.root / "supervisor.lock"
 
     @property
     def state(self) -> Path:
         """Written once everything answers; what it says is true only while the lock is held."""
         return self.root / "state.json"
+
+    @property
+    def failure(self) -> Path:
+        """Why a control plane that was up has ended by itself."""
+        return self.root / "failure.json"
 
     @property
     def kubeconfig(self) -> Path:

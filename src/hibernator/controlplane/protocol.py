@@ -10,7 +10,9 @@ class Spec(msgspec.Struct, frozen=True):
 
     directory: str
     binaries: dict[str, str]
-    outlives_owner: bool = False
+    outlives_owner: bool
+    nodes: int = 0
+    stages: str = ""
 
 
 class Step(msgspec.Struct, frozen=True, tag=True):
@@ -30,10 +32,9 @@ Report = Step | Ready | Failed
 
 
 class State(msgspec.Struct, frozen=True):
-    """What others need to use a control plane or to stop it."""
+    """What others need to use a control plane."""
 
     url: str
-    pid: int
     kubectl: str
 
     def write(self, layout: Layout) -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import msgspec
 
-from hibernator.controlplane import certs, components
+from hibernator.controlplane import certs, components, nodes
 from hibernator.controlplane.access import Access, RequestError
 from hibernator.controlplane.components import Process
 from hibernator.controlplane.directory import claim, remove
@@ -61,25 +61,21 @@ class Supervisor:
             signal.signal(number, lambda *_: None)  # the wake-up socket carries the number
 
     def run(self) -> None:
-        """Start everything, stay until asked to stop, and leave nothing behind."""
+        """Start everything and stay until asked to stop; then nothing is left. A failure leaves the logs."""
         lock = claim(self._layout)
-        keep_logs = False
         try:
             self._start()
             while True:
                 self._wait(None)
         except _StopAsked:
-            pass
+            self._kill_all()
+            remove(self._layout)
         except _ProcessEnded as ended:
-            keep_logs = True
-            raise self._explained(ended) from None
-        except BaseException:
-            keep_logs = True
-            raise
+            failure = self._explained(ended)
+            self._layout.failure.write_bytes(msgspec.json.encode(failure))
+            raise ControlPlaneError(failure.text, hint=failure.hint) from None
         finally:
             self._kill_all()
-            if not keep_logs:
-                remove(self._layout)
             lock.release()
 
     def _start(self) -> None:
@@ -92,13 +88,22 @@ class Supervisor:
         self._report(Step("Starting kube-controller-manager"))
         self._spawn(components.controller_manager(layout))
         # Whoever makes a Pod needs this account, and the controller manager makes it once it works.
-        self._until(
-            "kube-controller-manager works",
-            lambda: access.request("GET", "/api/v1/namespaces/default/serviceaccounts/default"),
-        )
-        state = State(url=access.url, pid=os.getpid(), kubectl=self._spec.binaries[components.KUBECTL])
-        state.write(layout)
+        account = "/api/v1/namespaces/default/serviceaccounts/default"
+        self._until("kube-controller-manager works", partial(access.request, "GET", account))
+        if self._spec.nodes:
+            self._start_nodes(access)
+        State(url=access.url, kubectl=self._spec.binaries[components.KUBECTL]).write(layout)
         self._report(Ready())
+
+    def _start_nodes(self, access: Access) -> None:
+        numbers = range(1, self._spec.nodes + 1)
+        self._report(Step("Starting kube-scheduler and kwok"))
+        self._spawn(components.scheduler(self._layout))
+        self._spawn(components.kwok(self._layout, self._spec.stages))
+        for number in numbers:
+            nodes.create(access, number)
+        for number in numbers:
+            self._until(f"{nodes.name(number)} accepts Pods", partial(nodes.accepts_pods, access, number))
 
     def _start_api_server(self) -> Access:
         """Start it on a free port; somebody may take that port before the server does, so try several."""
@@ -133,12 +138,13 @@ class Supervisor:
                 stderr=subprocess.STDOUT,
             )
 
-    def _until(self, what: str, succeeds: Callable[[], object]) -> None:
+    def _until(self, what: str, holds: Callable[[], object]) -> None:
+        """Ask again and again; an error and a false answer both mean "not yet"."""
         deadline = time.monotonic() + _START_DEADLINE
         while True:
             with contextlib.suppress(OSError, RequestError):
-                succeeds()
-                return
+                if holds():
+                    return
             if time.monotonic() > deadline:
                 raise ControlPlaneError(
                     f"Waited {_START_DEADLINE} s in vain until {what}.",
@@ -169,11 +175,11 @@ class Supervisor:
         for process in self._running.values():
             process.wait()
 
-    def _explained(self, ended: _ProcessEnded) -> ControlPlaneError:
+    def _explained(self, ended: _ProcessEnded) -> Failed:
         log = self._layout.log(ended.name)
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         last = "\n".join(f"  {line}" for line in lines[-5:])
-        return ControlPlaneError(
+        return Failed(
             f"{ended.name} ended by itself, so the control plane was taken down.",
             hint=f"Its log {log} ends with:\n{last}",
         )
@@ -201,7 +207,9 @@ def _live(spec: Spec, reports: int) -> None:
                 os.close(reports)
 
     try:
-        Supervisor(spec, report).run()
+        supervisor = Supervisor(spec, report)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
+        supervisor.run()
     except ControlPlaneError as error:
         report(Failed(str(error), error.hint))
     except Exception as error:  # noqa: BLE001 -- the last place where it can be told to anybody
@@ -211,11 +219,16 @@ def _live(spec: Spec, reports: int) -> None:
 def main() -> None:
     spec = msgspec.json.decode(sys.argv[1], type=Spec)
     reader, writer = os.pipe()
-    if os.fork() == 0:
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)  # until both know what to do about them
+    child = os.fork()
+    if child == 0:
         os.close(reader)
         _live(spec, writer)
         os._exit(0)
     os.close(writer)
+    for number in _STOP_SIGNALS:
+        signal.signal(number, lambda signum, _: os.kill(child, signum))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
     with os.fdopen(reader, "rb") as lines:
         for line in lines:
             sys.stdout.buffer.write(line)

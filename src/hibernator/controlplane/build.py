@@ -1,0 +1,107 @@
+"""Builds the binaries of a control plane from pinned Go modules, once per machine.
+
+What is finished is renamed into place in one go, so a killed build leaves whole binaries and a later one
+does the rest; who comes second waits for the first and then finds the work done.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from hibernator.controlplane import caches
+from hibernator.controlplane.errors import ControlPlaneError
+from hibernator.controlplane.golang import Go, GoError, go_for_building
+from hibernator.controlplane.gomodule import Source, fetch, write_go_mod
+from hibernator.controlplane.locks import FileLock
+from hibernator.controlplane.progress import Reporter, Step
+from hibernator.controlplane.versions import MODULES, STAGES, Module
+
+_NO_NETWORK = (
+    "Without a network, set KUBEBUILDER_ASSETS to a folder that has {names}; "
+    "or set GOPROXY, and PIP_INDEX_URL where Go is missing too, to mirrors that can be reached."
+)
+
+
+def build(names: Iterable[str], reporter: Reporter, environment: Mapping[str, str] = os.environ) -> Path:
+    """Build what is missing of the named binaries (and of STAGES) and return the folder that has them."""
+    wanted = frozenset(names)
+    home = caches.versions_folder(environment)
+    folder = home / "bin"
+    if not _missing(wanted, folder):
+        return folder
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(home / "build.lock")
+    if not lock.acquire(wait=False):
+        with reporter.step("Waiting for another process that builds the control plane"):
+            lock.acquire(wait=True)
+    try:
+        _build(_missing(wanted, folder), folder, reporter, environment)
+    except ControlPlaneError as error:
+        offline = _NO_NETWORK.format(names=", ".join(sorted(wanted)))
+        raise ControlPlaneError(str(error), hint=f"{error.hint}\n{offline}".strip()) from None
+    finally:
+        lock.release()
+    return folder
+
+
+def _missing(wanted: frozenset[str], folder: Path) -> frozenset[str]:
+    return frozenset(name for name in wanted if not (folder / name).exists())
+
+
+def _build(missing: frozenset[str], folder: Path, reporter: Reporter, environment: Mapping[str, str]) -> None:
+    if not missing:
+        return
+    for leftover in folder.parent.glob("work-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    go = go_for_building(environment, reporter)
+    for module in MODULES:
+        if missing & {*module.packages, *([STAGES] if module.stages else [])}:
+            with tempfile.TemporaryDirectory(dir=folder.parent, prefix="work-") as work:
+                _build_module(go, module, missing, Path(work), folder, reporter)
+
+
+def _build_module(
+    go: Go, module: Module, missing: frozenset[str], work: Path, folder: Path, reporter: Reporter
+) -> None:
+    packages = {name: package for name, package in module.packages.items() if name in missing}
+    with reporter.step(f"Fetching {module.path} {module.version}") as step:
+        source = fetch(go, module, work, step)
+        if module.stages and STAGES in missing:
+            _join_stages(module, source, work / STAGES)
+            (work / STAGES).replace(folder / STAGES)
+        totals = write_go_mod(go, module, source, packages, work, step)
+    for name, package in packages.items():
+        with reporter.step(f"Building {name} {module.version}") as step:
+            _build_binary(go, module, package, work / name, step, totals[name])
+            (work / name).replace(folder / name)
+
+
+def _build_binary(go: Go, module: Module, package: str, target: Path, step: Step, total: int) -> None:
+    compiled = 0
+
+    def heard(line: str) -> None:
+        nonlocal compiled
+        if line and " " not in line:  # `go build -v` names each package that it compiles
+            compiled += 1
+            step.count(min(compiled, total), total)
+            step.detail(line)
+
+    stamps = (f"-X {variable}={value}" for variable, value in module.variables.items())
+    flags = " ".join(("-s", "-w", *stamps))
+    step.detail("compiling")
+    try:
+        go.run("build", "-v", "-ldflags", flags, "-o", str(target), package, cwd=target.parent, on_line=heard)
+    except GoError as error:
+        raise ControlPlaneError(f"{target.name} could not be built.", hint=str(error)) from None
+
+
+def _join_stages(module: Module, source: Source, target: Path) -> None:
+    files = (
+        file
+        for folder in module.stages
+        for file in sorted(Path(source.directory, folder).glob("*.yaml"))
+        if file.name != "kustomization.yaml"
+    )
+    target.write_text("\n---\n".join(file.read_text(encoding="utf-8") for file in files), encoding="utf-8")
