@@ -120,7 +120,6 @@ class Status(msgspec.Struct, frozen=True):
     details: _StatusDetails | None = None
 
 
-_READS: Final = frozenset({"GET", "HEAD"})
 _BY_CODE: Final[Mapping[int, type[ApiError]]] = {
     400: Invalid,
     401: Unauthorized,
@@ -138,18 +137,18 @@ _TOO_MANY: Final = 429
 _LONGEST_REST = 60.0  # a server that asks for more is asked again after this long all the same
 
 
-def from_answer(code: int, body: bytes, *, method: str, request: str = "", retry_after: str = "") -> ApiError:
+def from_answer(code: int, body: bytes, *, reads: bool, request: str = "", retry_after: str = "") -> ApiError:
     """Type an answer that is not a success."""
     try:
         status = msgspec.json.decode(body, type=Status)
     except ValueError:
         # A proxy or balancer in between, which answers in HTML or in nothing.
         status = Status(message=body[:200].decode(errors="replace").strip())
-    return from_status(status, code, method=method, request=request, retry_after=retry_after)
+    return from_status(status, code, reads=reads, request=request, retry_after=retry_after)
 
 
 def from_status(
-    status: Status, code: int, *, method: str, request: str = "", retry_after: str = ""
+    status: Status, code: int, *, reads: bool, request: str = "", retry_after: str = ""
 ) -> ApiError:
     """Type what the API server said, in an answer or inside a watch."""
     details = status.details or _StatusDetails()
@@ -167,7 +166,7 @@ def from_status(
         return AlreadyExists(message, **said)
     if error := _BY_CODE.get(code):
         return error(message, **said)
-    return Unavailable(message, maybe_committed=method not in _READS, retry_after=rest or None, **said)
+    return Unavailable(message, maybe_committed=not reads, retry_after=rest or None, **said)
 
 
 def _rest(header: str) -> float:

@@ -6,7 +6,6 @@ and the reason, and the others go on as if nothing had happened.
 """
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -165,9 +164,15 @@ class Wire(Generic[T]):
         return Page(items, raw.metadata.resource_version, raw.metadata.continue_, tuple(broken))
 
 
-@cache
+_WIRES: dict[Kind[Any], Wire[Any]] = {}
+
+
 def wire(kind: Kind[T]) -> Wire[T]:
-    return Wire(kind)
+    """The decoders of a kind, made once."""
+    made = _WIRES.get(kind)
+    if made is None:
+        made = _WIRES[kind] = Wire(kind)
+    return made
 
 
 def _broken(body: bytes | msgspec.Raw, error: Exception) -> Broken:

@@ -1,0 +1,173 @@
+"""Keeps a store in step with the API server: a list, then a watch from its version, for ever.
+
+What can go wrong here goes wrong in every cluster sooner or later, and each has its own way out:
+
+* the version is too old to watch from (410 as an answer, or inside the stream): list again;
+* the rest of a paged list has expired: list again, all at once;
+* the connection breaks or hangs: watch again from the last version;
+* the list is older than what we know already, from an API server that lags behind: ask again;
+* the API server was restored from a backup, so that *every* list is older: believe it after a while.
+"""
+
+import asyncio
+import random
+from contextlib import aclosing
+from dataclasses import asdict, dataclass
+from typing import Final, Generic, TypeVar
+
+import structlog
+
+from hibernator.api.meta import Object
+from hibernator.kube.backoff import backoff
+from hibernator.kube.client import Client
+from hibernator.kube.clock import steady
+from hibernator.kube.errors import ApiError, Gone, Throttled, Unavailable
+from hibernator.kube.metrics import RELISTS, WATCH_RESTARTS, Metrics
+from hibernator.kube.store import Store, key_of, order
+from hibernator.kube.wire import Added, BrokenEvent, Deleted, Modified, Page, WatchEvent
+
+T = TypeVar("T", bound=Object)
+
+_log: Final = structlog.get_logger(__name__)
+_ALL_AT_ONCE: Final = 0
+_PAGE: Final = 500
+_IN_THE_FUTURE: Final = "ResourceVersionTooLarge"
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Real seconds, because they guard against peers and not against the schedule."""
+
+    watch: tuple[float, float] = (300.0, 600.0)  # how long a watch lasts, drawn anew for each
+    silence: float = 90.0  # after which a watch counts as dead; bookmarks come every minute
+    short: float = 1.0  # a watch that ends sooner, with nothing seen, counts as a failure
+    first_wait: float = 0.1
+    longest_wait: float = 30.0
+    believe_older_lists_after: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which objects of a kind."""
+
+    namespace: str = ""
+    label_selector: str = ""
+    field_selector: str = ""
+
+
+class Reflector(Generic[T]):
+    def __init__(
+        self, client: Client, store: Store[T], selection: Selection, timing: Timing, metrics: Metrics
+    ) -> None:
+        self.synced = asyncio.Event()
+        self.contact = steady()  # when the API server was last heard of
+        self._client = client
+        self._store = store
+        self._selection = selection
+        self._timing = timing
+        self._metrics = metrics
+        self._listed = False  # whether a watch can go on from what the store has seen
+        self._page = _PAGE
+        self._failures = 0
+        self._older_since: float | None = None
+
+    async def run(self) -> None:
+        """List and watch until cancelled."""
+        while True:
+            try:
+                if not self._listed:
+                    await self._list()
+                await self._watch()
+            except ApiError as error:
+                await self._recover(error)
+            except Exception as error:  # noqa: BLE001 — a bug of ours must not leave the cache frozen
+                _log.exception("the cache stumbled", resource=self._store.kind.resource)
+                self._listed = False
+                await self._recover(ApiError(str(error)))
+
+    async def _list(self) -> None:
+        resource = self._store.kind.resource
+        self._metrics.count(RELISTS, resource)
+        pages: list[Page[T]] = []
+        try:
+            async for page in self._client.pages(
+                self._store.kind, limit=self._page, **asdict(self._selection)
+            ):
+                self.contact = steady()
+                pages.append(page)
+        except Gone:
+            self._page = _ALL_AT_ONCE
+            raise
+        self._page = _PAGE
+        version = order(pages[0].resource_version)
+        if not self._store.replace(pages, version, rewound=self._rewound()):
+            self._older_since = self._older_since or steady()
+            raise Unavailable(f"the API server listed an old state (version {version}) of {resource}")
+        self._older_since = None
+        self._listed = True
+        self.synced.set()
+
+    def _rewound(self) -> bool:
+        """Whether lists have been older than what we know for so long that it must be true."""
+        since = self._older_since
+        if since is None or steady() < since + self._timing.believe_older_lists_after:
+            return False
+        _log.error(
+            "the API server only knows an older state, as after a restore from a backup; it is taken over",
+            resource=self._store.kind.resource,
+        )
+        return True
+
+    async def _watch(self) -> None:
+        start, useful = steady(), False
+        batches = self._client.watch_batches(
+            self._store.kind,
+            str(self._store.seen),
+            **asdict(self._selection),
+            seconds=random.uniform(*self._timing.watch),
+            silence=self._timing.silence,
+        )
+        try:
+            async with aclosing(batches):
+                async for batch in batches:
+                    self.contact = steady()
+                    for event in batch:
+                        self._apply(event)
+                    useful = useful or bool(batch)
+        finally:
+            self._metrics.count(WATCH_RESTARTS, self._store.kind.resource)
+            useful = useful or steady() - start >= self._timing.short
+            if useful:
+                self._failures = 0
+        if not useful:
+            raise Unavailable("the API server ended the watch as soon as it began")
+
+    def _apply(self, event: WatchEvent[T]) -> None:
+        store = self._store
+        if isinstance(event, Added | Modified):
+            store.saw(event.object)
+        elif isinstance(event, Deleted):
+            store.saw_deletion(key_of(event.object), order(event.object.metadata.resource_version))
+        elif isinstance(event, BrokenEvent):
+            broken = event.object
+            if event.deleted:
+                store.saw_deletion((broken.namespace, broken.name), order(broken.resource_version))
+            else:
+                store.saw_broken(broken)
+        elif not store.saw_nothing_until(order(event.resource_version)):
+            raise Gone("the API server is behind the version that it was asked to go on from")
+
+    async def _recover(self, error: ApiError) -> None:
+        if isinstance(error, Gone) or any(cause.reason == _IN_THE_FUTURE for cause in error.causes):
+            self._listed = False
+        wait = backoff(self._failures, first=self._timing.first_wait, longest=self._timing.longest_wait)
+        if isinstance(error, Throttled):
+            wait += error.retry_after
+        self._failures += 1
+        _log.warning(
+            "out of touch with the API server; trying again",
+            resource=self._store.kind.resource,
+            error=str(error),
+            seconds=round(wait, 2),
+        )
+        await asyncio.sleep(wait)

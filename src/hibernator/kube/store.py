@@ -1,0 +1,237 @@
+"""Objects of one kind as last seen, with indexes and with whoever wants to hear of changes.
+
+Three sources tell of an object: lists, watch events, and the answers to our own writes. They overtake each
+other. What decides is the version, which the API server counts up with every write: nothing here goes back to
+an older one. So no controller ever sees an object older than its own last write to it.
+"""
+
+from collections.abc import Callable, Iterable, KeysView, Sequence, ValuesView
+from typing import Final, Generic, TypeVar
+
+import structlog
+
+from hibernator.api.kind import Kind
+from hibernator.api.meta import Object
+from hibernator.kube.wire import Broken, Page
+
+T = TypeVar("T", bound=Object)
+Key = tuple[str, str]  # namespace and name; "" is no namespace
+Handler = Callable[[T | None, T | None], None]
+IndexFunction = Callable[[T], Iterable[str]]
+_Change = tuple[T | None, T | None]
+
+_log: Final = structlog.get_logger(__name__)
+
+
+def order(version: str) -> int:
+    """Versions are texts of growing numbers. What is none comes before all of them."""
+    return int(version) if version.isdecimal() else 0
+
+
+def key_of(obj: Object) -> Key:
+    return obj.metadata.namespace, obj.metadata.name
+
+
+class Store(Generic[T]):
+    """The objects, and the rules by which they change.
+
+    `everything` says that all objects of the kind belong here, and not only those that a selector chooses.
+    """
+
+    def __init__(self, kind: Kind[T], *, namespace: str = "", everything: bool = True) -> None:
+        self.kind = kind
+        self.undecodable: dict[Key, Broken] = {}
+        self._namespace = namespace
+        self._everything = everything
+        self._objects: dict[Key, T] = {}
+        self._indexes: dict[str, _Index[T]] = {}
+        self._handlers: list[Handler[T]] = []
+        self._seen = 0  # lists and watch have told everything up to this version
+
+    @property
+    def seen(self) -> int:
+        return self._seen
+
+    def get(self, namespace: str, name: str) -> T | None:
+        return self._objects.get((namespace, name))
+
+    def values(self) -> ValuesView[T]:
+        return self._objects.values()
+
+    def keys(self) -> KeysView[Key]:
+        return self._objects.keys()
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def index(self, name: str, by: IndexFunction[T]) -> None:
+        """Keep the objects by what a pure function says of them. Before the first object comes."""
+        if self._objects:
+            raise RuntimeError(f"index {name!r} comes too late: there are objects already")
+        self._indexes[name] = _Index(name, by)
+
+    def find(self, index: str, value: str) -> tuple[T, ...]:
+        """The objects of which the index function said this."""
+        return self._indexes[index].find(value)
+
+    def on_change(self, handler: Handler[T]) -> None:
+        """Call back with the old and the new object; None is one that does not exist (yet, or any more)."""
+        self._handlers.append(handler)
+
+    def wrote(self, obj: T) -> None:
+        """One of our own writes was answered with this; whoever looks next must see at least that."""
+        key = key_of(obj)
+        if self._namespace and self._namespace != key[0]:
+            return
+        # Whether a selector would choose a new object we cannot know: the watch will tell.
+        if not self._everything and key not in self._objects:
+            return
+        version = order(obj.metadata.resource_version)
+        # What the watch has passed it knows better: the object may be gone again.
+        if version > self._seen:
+            self._offer(key, obj, version)
+
+    def saw(self, obj: T) -> None:
+        """The watch tells that the object is like this."""
+        version = order(obj.metadata.resource_version)
+        if version < self._seen:
+            return
+        self._seen = version
+        key = key_of(obj)
+        if self.undecodable:
+            self.undecodable.pop(key, None)
+        self._offer(key, obj, version)
+
+    def saw_deletion(self, key: Key, version: int) -> None:
+        """The watch tells that the object is gone."""
+        if version < self._seen:
+            return
+        self._seen = version
+        self.undecodable.pop(key, None)
+        old = self._objects.get(key)
+        # Newer than its deletion is only what we made ourselves under the same name since then.
+        if old is not None and version >= order(old.metadata.resource_version):
+            self._notify(self._put(key, old, None))
+
+    def saw_broken(self, broken: Broken) -> None:
+        """The watch tells that the object has changed into something that cannot be read.
+
+        What it was before is dropped: after a restart it would not be here either.
+        """
+        key = broken.namespace, broken.name
+        self.saw_deletion(key, order(broken.resource_version))
+        self._report(key, broken)
+
+    def saw_nothing_until(self, version: int) -> bool:
+        """The watch tells that nothing else happened. False if it is not even that far."""
+        if version < self._seen:
+            return False
+        self._seen = version
+        return True
+
+    def replace(self, pages: Sequence[Page[T]], version: int, *, rewound: bool = False) -> bool:
+        """A list tells what there is at a version. False if that is older than what was seen.
+
+        With `rewound` it counts all the same: the API server was set back to an older state. All objects
+        change before anybody hears of it, so that nobody looks into a half-made store.
+        """
+        if version < self._seen and not rewound:
+            return False
+        self._seen = version
+        listed = {key_of(item): item for page in pages for item in page.items}
+        changes = [
+            self._put(key, old, None)
+            for key, old in list(self._objects.items())
+            # One that is newer than the list is our own write.
+            if key not in listed and (rewound or order(old.metadata.resource_version) <= version)
+        ]
+        for key, item in listed.items():
+            old = self._objects.get(key)
+            if old is None or _newer(item, old) or (rewound and _newer(old, item)):
+                changes.append(self._put(key, old, item))
+        self._report_listed([broken for page in pages for broken in page.broken])
+        for change in changes:
+            self._notify(change)
+        return True
+
+    def _offer(self, key: Key, obj: T, version: int) -> None:
+        old = self._objects.get(key)
+        if old is None or version > order(old.metadata.resource_version):
+            self._notify(self._put(key, old, obj))
+
+    def _put(self, key: Key, old: T | None, new: T | None) -> _Change[T]:
+        if new is None:
+            del self._objects[key]
+        else:
+            self._objects[key] = new
+        for index in self._indexes.values():
+            index.change(key, old, new)
+        return old, new
+
+    def _notify(self, change: _Change[T]) -> None:
+        old, new = change
+        if old is not None and new is not None and old.metadata.uid != new.metadata.uid:
+            self._notify((old, None))
+            self._notify((None, new))
+            return
+        for handler in self._handlers:
+            try:
+                handler(old, new)
+            except Exception:  # noqa: BLE001 — one handler's bug must not end the watch for all others
+                _log.exception("a handler failed", resource=self.kind.resource, handler=repr(handler))
+
+    def _report(self, key: Key, broken: Broken) -> None:
+        self.undecodable[key] = broken
+        _log.error(
+            "an object does not decode and is left out",
+            resource=self.kind.resource,
+            namespace=broken.namespace,
+            name=broken.name,
+            why=broken.why,
+        )
+
+    def _report_listed(self, listed: Sequence[Broken]) -> None:
+        before, self.undecodable = self.undecodable, {}
+        for broken in listed:
+            key = broken.namespace, broken.name
+            if before.get(key) == broken:
+                self.undecodable[key] = broken
+            else:
+                self._report(key, broken)
+
+
+def _newer(one: Object, other: Object) -> bool:
+    return order(one.metadata.resource_version) > order(other.metadata.resource_version)
+
+
+class _Index(Generic[T]):
+    """Which objects belong to which value."""
+
+    def __init__(self, name: str, by: IndexFunction[T]) -> None:
+        self._name = name
+        self._by = by
+        self._found: dict[str, dict[Key, T]] = {}
+
+    def find(self, value: str) -> tuple[T, ...]:
+        found = self._found.get(value)
+        return tuple(found.values()) if found else ()
+
+    def change(self, key: Key, old: T | None, new: T | None) -> None:
+        after = self._values(new)
+        for value in self._values(old) - after:
+            found = self._found[value]
+            del found[key]
+            if not found:
+                del self._found[value]
+        if new is not None:
+            for value in after:
+                self._found.setdefault(value, {})[key] = new
+
+    def _values(self, obj: T | None) -> frozenset[str]:
+        if obj is None:
+            return frozenset()
+        try:
+            return frozenset(self._by(obj))
+        except Exception:  # noqa: BLE001 — likewise
+            _log.exception("an index failed", index=self._name, key=key_of(obj))
+            return frozenset()
