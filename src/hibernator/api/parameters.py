@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from hibernator.api.hibernateplan import TargetType
 from hibernator.api.meta import Model, says
 from hibernator.api.references import SHORT_NAME
 from hibernator.api.windows import DURATION
@@ -204,7 +203,7 @@ class NoopParameters(Model):
     await_completion: Await = None
 
 
-PARAMETERS: Mapping[TargetType, type[Model]] = {
+PARAMETERS: Mapping[str, type[Model]] = {
     "workloadscaler": WorkloadScalerParameters,
     "karpenter": KarpenterParameters,
     "ec2": Ec2Parameters,

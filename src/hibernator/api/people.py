@@ -4,8 +4,10 @@ from typing import Annotated
 
 from hibernator.api.meta import says
 
+EMAIL = r"^[^@\s]+@[^@\s]+$"
+
 # 254 is the longest address that mail can be sent to.
-Email = Annotated[str, says("An e-mail address.", pattern=r"^[^@\s]+@[^@\s]+$", minLength=3, maxLength=254)]
+Email = Annotated[str, says("An e-mail address.", pattern=EMAIL, minLength=3, maxLength=254)]
 Role = Annotated[
     str, says("A role, as the operator's configuration names it.", pattern=r"^\S+$", maxLength=128)
 ]
