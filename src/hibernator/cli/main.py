@@ -6,7 +6,7 @@ import sys
 import typer
 
 from hibernator import __version__
-from hibernator.cli import controlplane
+from hibernator.cli import controlplane, crds
 from hibernator.cli.exits import CliError, Exit
 
 app = typer.Typer(
@@ -36,6 +36,7 @@ def _root(
 
 
 app.add_typer(controlplane.app, name="controlplane")
+app.command()(crds.crds)
 
 
 def main() -> None:
