@@ -20,7 +20,7 @@ def crds(
     kinds: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[KIND]...", help="Only these: a kind, its plural or its short name. All when absent."
+            metavar="KIND", help="Only these: a kind, its plural or its short name. All when absent."
         ),
     ] = None,
     output: Annotated[Output, typer.Option("-o", "--output", help="How to print them.")] = Output.YAML,
