@@ -71,8 +71,10 @@ def otherwise(
         beaten = f"the window {others[-1].window} would win" if others else "the default would hold"
         count = _count(others[-1].replicas if others else rules.default.value)
         return (f"Without the window {winner.window}, {beaten}: {count}.",)
-    if verdict.reason is Reason.INVALID_TIMEZONE or not rules.windows:
+    if verdict.reason is Reason.INVALID_TIMEZONE:
         return ("With a known timezone, the windows would be looked at.",)
+    if not rules.windows:
+        return ()
     following = min(rules.windows, key=lambda scaled: scaled.window.following(ticks))
     start, _ = following.window.following(ticks)
     return (f"The window {following.window} begins next, at {local_text(rules.zone, start)}.",)
