@@ -373,7 +373,8 @@ def test_a_daemon_set_sleeps_by_a_selector_and_wakes_by_taking_it_away() -> None
 
 
 def test_a_number_from_outside_is_read_again_soon() -> None:
-    assert decide(seen(deployment(5), {"effectiveReplicas": 5}, is_external=True), MONDAY_10).after == 30
+    measured = seen(deployment(5), {"effectiveReplicas": 5}, is_measured=True)
+    assert decide(measured, MONDAY_10).after == 30
 
 
 @given(

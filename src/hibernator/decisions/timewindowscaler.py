@@ -30,7 +30,8 @@ from hibernator.decisions.scaling import (
     steps,
 )
 from hibernator.schedule.grace import apply_grace
-from hibernator.schedule.scaler import OFF_HOURS, ScalerTimeline
+from hibernator.schedule.labels import OFF_HOURS
+from hibernator.schedule.scaler import ScalerTimeline
 from hibernator.schedule.verdicts import Reason
 
 READY: Final = "Ready"
@@ -77,7 +78,7 @@ class Seen:
     problems: tuple[Problem, ...] = ()  # mistakes in the spec that leave nothing to act on
     troubles: tuple[Trouble, ...] = ()
     elder: str = ""  # the older scaler that has the same target
-    is_external: bool = False  # whether a number of the present window comes from outside
+    is_measured: bool = False  # whether the number of the present window comes from outside
     wrote_at: Instant | None = (
         None  # when this process last wrote the target, if the status does not tell yet
     )
@@ -384,7 +385,7 @@ def _look_again(seen: Seen, hold: _Hold, now: Instant) -> float:
         times.append(spread(hold.boundary - now, seen.pace, seen.jitter))
     if hold.expiry:
         times.append((hold.expiry - now).total("seconds"))
-    if seen.is_external:
+    if seen.is_measured:
         times.append(EXTERNAL_SECONDS)
     if seen.troubles:
         times.append(MISTAKE_SECONDS)

@@ -4,6 +4,7 @@ import hashlib
 
 import msgspec
 
+from hibernator.api import timewindowscaler_v1beta1 as v1beta1
 from hibernator.api.timewindowscaler import ScalerWindow
 from hibernator.schedule.ticks import HOUR
 from hibernator.schedule.windows import scaler_window
@@ -17,7 +18,7 @@ _FRIDAY = 4
 _EARLIEST, _LATEST = 5 * HOUR, 22 * HOUR
 
 
-def label(window: ScalerWindow) -> str:
+def label(window: ScalerWindow | v1beta1.ScalerWindow) -> str:
     read = scaler_window(window, zone_of("UTC"))
     if max(read.days) <= _FRIDAY and read.start >= _EARLIEST and read.end <= _LATEST:
         return BUSINESS_HOURS

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from hibernator.api import timewindowscaler_v1beta1 as v1beta1
 from hibernator.api.timewindowscaler import ScalerWindow
 from hibernator.api.windows import OffHourWindow
 from hibernator.schedule.errors import ScheduleError
@@ -60,7 +61,7 @@ def off_hours(window: OffHourWindow, zone: Zone) -> Window:
     return _window(zone, window.days_of_week, start, DAY if end == _END_OF_DAY != start else end)
 
 
-def scaler_window(window: ScalerWindow, zone: Zone) -> Window:
+def scaler_window(window: ScalerWindow | v1beta1.ScalerWindow, zone: Zone) -> Window:
     return _window(
         zone, window.days, read_time(window.start, strict=True), read_time(window.end, strict=True)
     )
