@@ -1,0 +1,140 @@
+"""What an operator can be told, as one schema: flags, environment and file are three ways to say the same.
+
+The later wins: defaults, then the file, then the environment, then the flags. A mistake is told with the name
+that it was written under, wherever that was.
+"""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, get_type_hints
+
+import msgspec
+import yaml
+
+PREFIX: Final = "HIBERNATOR_"
+
+
+class SettingsError(Exception):
+    """A setting cannot be used; the message says where it was written and what to write instead."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    kubeconfig: Annotated[
+        str, "The kubeconfig to use; without one, the usual places and then the pod's own account."
+    ] = ""
+    context: Annotated[str, "The context of the kubeconfig; without one, its current context."] = ""
+    namespace: Annotated[str, "The operator's own namespace, where its Lease and its Secret live."] = (
+        "hibernator-system"
+    )
+    listen: Annotated[str, "Where health and metrics are served, as host:port."] = "0.0.0.0:8080"
+    log_format: Annotated[
+        Literal["auto", "console", "json"],
+        "How to log: `auto` is for people on a terminal, else for machines.",
+    ] = "auto"
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], "The least that is logged."] = "info"
+    leader_elect: Annotated[
+        bool, "Take part in the election of a leader. Switch it off only where one replica runs."
+    ] = True
+    workers: Annotated[int, msgspec.Meta(ge=1, le=256), "How many reconciles of a kind run at once."] = 16
+    webhook_listen: Annotated[str, "Where webhooks are served, as host:port; empty switches them off."] = ""
+    webhook_url: Annotated[
+        str, "The address under which the API server reaches the webhooks from outside; else by Service."
+    ] = ""
+    webhook_service: Annotated[str, "The Service in the operator's namespace that leads to the webhooks."] = (
+        "hibernator-webhook"
+    )
+    webhook_certificates: Annotated[
+        str, "A folder with tls.crt, tls.key and ca.crt to use, as cert-manager mounts it; else own ones."
+    ] = ""
+    scaler_jitter_from: Annotated[
+        float,
+        msgspec.Meta(ge=0, le=300),
+        "The least seconds by which looks at a scaler's boundary are spread.",
+    ] = 5.0
+    scaler_jitter_to: Annotated[
+        float,
+        msgspec.Meta(ge=0, le=300),
+        "The most seconds by which looks at a scaler's boundary are spread.",
+    ] = 25.0
+    scaler_minimum: Annotated[
+        float, msgspec.Meta(ge=0, le=3600), "The least seconds between two looks at a quiet scaler."
+    ] = 30.0
+
+
+def settings(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | None = None) -> Settings:
+    """Lay the sources over each other. Flags are by field name, and None where they were not given."""
+    values: dict[str, Any] = {}
+    for source in (_from_file(file) if file else {}, _from_environment(environment), _from_flags(flags)):
+        values |= source
+    found = msgspec.convert(values, Settings)
+    if found.scaler_jitter_from > found.scaler_jitter_to:
+        raise SettingsError(
+            f"scalerJitterFrom is {found.scaler_jitter_from} and scalerJitterTo {found.scaler_jitter_to}: "
+            "the first must not be greater. Swap them, or set both to 0."
+        )
+    return found
+
+
+def fields() -> Iterator[tuple[msgspec.structs.FieldInfo, str, type]]:
+    """Every setting with its description and its plain type, for flags and for the reference page."""
+    hints = get_type_hints(Settings, include_extras=True)
+    for field in msgspec.structs.fields(Settings):
+        extras = hints[field.name].__metadata__
+        yield field, next(extra for extra in extras if isinstance(extra, str)), hints[field.name].__origin__
+
+
+def flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def variable(name: str) -> str:
+    return PREFIX + name.upper()
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    try:
+        document = yaml.safe_load(file.read_text("utf-8")) or {}
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be read: {error.strerror}. Check the path.") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file} is not YAML: {error}") from error
+    if not isinstance(document, dict):
+        raise SettingsError(
+            f"{file} holds a {type(document).__name__}; write settings as `name: value` lines."
+        )
+    known = {field.encode_name for field, _, _ in fields()}
+    for name, value in document.items():
+        if name not in known:
+            near = difflib.get_close_matches(str(name), known, 1)
+            hint = f" Did you mean {near[0]}?" if near else " See `hibernator config` for all of them."
+            raise SettingsError(f"{file}: {name} is no setting.{hint}")
+        _checked(name, value, f"{file}: {name}", strict=True)
+    return document
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        field.encode_name: _checked(
+            field.encode_name, environment[variable(field.name)], variable(field.name)
+        )
+        for field, _, _ in fields()
+        if environment.get(variable(field.name))
+    }
+
+
+def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        field.encode_name: _checked(field.encode_name, flags[field.name], flag(field.name))
+        for field, _, _ in fields()
+        if flags.get(field.name) is not None
+    }
+
+
+def _checked(name: str, value: Any, written_as: str, *, strict: bool = False) -> Any:
+    """The value as the setting's type; text is read as what it means unless `strict`."""
+    try:
+        checked = msgspec.convert({name: value}, Settings, strict=strict)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{written_as} is {value!r}: {str(error).split(' - at')[0].lower()}.") from error
+    return msgspec.to_builtins(checked)[name]
