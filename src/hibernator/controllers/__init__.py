@@ -1,0 +1,1 @@
+"""One small module per kind: gather, decide, perform."""
