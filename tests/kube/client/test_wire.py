@@ -1,0 +1,89 @@
+"""One broken object stands apart from its neighbours."""
+
+import json
+from typing import Any
+
+import pytest
+
+from hibernator.api.core import CONFIG_MAPS, ConfigMap
+from hibernator.kube.wire import Added, Bookmark, BrokenEvent, Deleted, Failure, wire
+
+WIRE = wire(CONFIG_MAPS)
+
+
+def raw(name: str, **more: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"name": name, "namespace": "team", "uid": f"uid-{name}", "resourceVersion": "7"}
+    } | more
+
+
+def listed(*items: Any) -> bytes:
+    return json.dumps({"metadata": {"resourceVersion": "9", "continue": "more"}, "items": items}).encode()
+
+
+def line(type_: str, obj: Any) -> bytes:
+    return json.dumps({"type": type_, "object": obj}).encode()
+
+
+def test_a_page_holds_typed_objects_and_where_the_list_goes_on() -> None:
+    page = WIRE.page(listed(raw("a", data={"k": "v"}), raw("b")))
+    assert [item.metadata.name for item in page.items] == ["a", "b"]
+    assert page.items[0].data == {"k": "v"}
+    assert (page.resource_version, page.next, page.broken) == ("9", "more", ())
+
+
+@pytest.mark.parametrize("items", [b"null", b"[]"])
+def test_an_empty_list_may_be_written_as_null(items: bytes) -> None:
+    assert WIRE.page(b'{"metadata":{"resourceVersion":"9"},"items":%s}' % items).items == []
+
+
+def test_a_broken_object_does_not_break_its_page() -> None:
+    page = WIRE.page(listed(raw("a"), raw("b", data=3), raw("c")))
+    assert [item.metadata.name for item in page.items] == ["a", "c"]
+    (broken,) = page.broken
+    assert (broken.namespace, broken.name, broken.uid, broken.resource_version) == ("team", "b", "uid-b", "7")
+    assert broken.why == "Expected `object`, got `int` - at `$.data`"
+
+
+def test_an_object_without_even_a_readable_name_does_not_break_its_page_either() -> None:
+    page = WIRE.page(listed(raw("a"), {"metadata": {"name": 5}}))
+    assert [item.metadata.name for item in page.items] == ["a"]
+    assert page.broken[0].name == ""
+
+
+def test_text_that_is_not_unicode_breaks_one_object_only() -> None:
+    body = listed(raw("a"), raw("b", data={"k": "BAD"})).replace(b"BAD", b"\xff")
+    page = WIRE.page(body)
+    assert [item.metadata.name for item in page.items] == ["a"]
+    assert page.broken[0].name == "b"
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b'{"metadata":', b"[]"])
+def test_what_is_no_list_at_all_is_an_error(body: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        WIRE.page(body)
+
+
+def test_the_type_of_an_event_decides_how_it_is_read() -> None:
+    added, deleted = WIRE.event(line("ADDED", raw("a"))), WIRE.event(line("DELETED", raw("a")))
+    assert isinstance(added, Added)
+    assert isinstance(added.object, ConfigMap)
+    assert isinstance(deleted, Deleted)
+    bookmark = WIRE.event(line("BOOKMARK", {"kind": "ConfigMap", "metadata": {"resourceVersion": "12"}}))
+    assert isinstance(bookmark, Bookmark)
+    assert bookmark.resource_version == "12"
+    failure = WIRE.event(line("ERROR", {"code": 410, "reason": "Expired", "message": "too old"}))
+    assert isinstance(failure, Failure)
+    assert failure.object.code == 410
+
+
+@pytest.mark.parametrize(("type_", "deleted"), [("ADDED", False), ("MODIFIED", False), ("DELETED", True)])
+def test_a_broken_object_in_a_watch_is_told_with_its_name(type_: str, deleted: bool) -> None:  # noqa: FBT001 — a case
+    event = WIRE.event(line(type_, raw("b", data=3)))
+    assert isinstance(event, BrokenEvent)
+    assert (event.object.name, event.deleted) == ("b", deleted)
+
+
+def test_fields_that_the_type_does_not_name_are_not_kept() -> None:
+    page = WIRE.page(listed(raw("a", binaryData={"k": "AAAA"})))
+    assert "binaryData" not in repr(page.items[0])

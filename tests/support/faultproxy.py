@@ -1,0 +1,379 @@
+"""A proxy in front of the real API server that breaks things on request.
+
+    rule = proxy.next(method="POST", path="/configmaps", action=Drop())   # the next one only
+    proxy.next(path="watch=true", action=Answer(410, "Expired"), times=3)
+    proxy.cut_watches()                                                    # those that stand now
+    await rule.hit()                                                       # until it has been used
+
+`path` is a regular expression that is searched for in the path with its query. Requests that no rule wants go
+through unchanged, with the credentials that they came with. It ends TLS with the API server's own
+certificate, so that a client needs nothing but another address; `proxy.kubeconfig` has it, with the token of
+an admin.
+"""
+
+import asyncio
+import json
+import re
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import aiohttp
+import pytest
+from aiohttp import web
+from multidict import CIMultiDict
+
+from hibernator.controlplane import certs
+from hibernator.controlplane.access import RequestError
+from support.cluster import ClusterInTest
+
+_HOP_BY_HOP = {"connection", "content-length", "transfer-encoding", "keep-alive", "host"}
+_ADMIN = "faultproxy-admin"
+
+
+class Action(Protocol):
+    """What happens to a request instead of its being forwarded."""
+
+    async def act(self, exchange: "Exchange", /) -> web.StreamResponse: ...
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Answer without asking the API server: an error, or what it said at another time."""
+
+    status: int
+    reason: str = ""
+    retry_after: int | None = None
+    body: bytes | None = None
+
+    async def act(self, _exchange: "Exchange") -> web.StreamResponse:
+        headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        body = status(self.status, self.reason) if self.body is None else self.body
+        return web.Response(status=self.status, body=body, headers=headers, content_type="application/json")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Break the connection before the API server hears of the request."""
+
+    async def act(self, exchange: "Exchange") -> web.StreamResponse:
+        return exchange.cut()
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Let the API server do it, and break the connection instead of passing on the answer."""
+
+    async def act(self, exchange: "Exchange") -> web.StreamResponse:
+        await exchange.ask()
+        return exchange.cut()
+
+
+@dataclass(frozen=True)
+class Freeze:
+    """Accept the request, and never answer it."""
+
+    async def act(self, _exchange: "Exchange") -> web.StreamResponse:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+@dataclass(frozen=True)
+class Delay:
+    """Forward it once the test says so: `action.over.set()`."""
+
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def act(self, exchange: "Exchange") -> web.StreamResponse:
+        await self.over.wait()
+        return await exchange.forward()
+
+
+@dataclass
+class Record:
+    """Forward it, and keep the body of the answer for a later `Answer(200, body=…)`."""
+
+    body: bytes = b""
+
+    async def act(self, exchange: "Exchange") -> web.StreamResponse:
+        answer = await exchange.ask()
+        self.body = answer.body
+        return answer.response()
+
+
+@dataclass(frozen=True)
+class InWatch:
+    """Forward so many lines of a watch; then send `line`, if any, and `cut`, `freeze` or `end` it."""
+
+    after: int
+    line: bytes = b""
+    then: str = "end"
+
+    async def act(self, exchange: "Exchange") -> web.StreamResponse:
+        return await exchange.stream(self)
+
+
+def gone_in_watch(after: int = 0) -> InWatch:
+    """The second form of 410: an ERROR event inside a stream that began well."""
+    event = {"type": "ERROR", "object": json.loads(status(410, "Expired"))}
+    return InWatch(after, json.dumps(event).encode() + b"\n")
+
+
+def status(code: int, reason: str, message: str = "injected by the fault proxy") -> bytes:
+    """An error as the API server words it."""
+    said = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+    return json.dumps(said | {"message": message, "reason": reason, "code": code}).encode()
+
+
+@dataclass
+class Rule:
+    """What shall happen to some of the next requests."""
+
+    method: str
+    path: re.Pattern[str]
+    action: Action
+    times: int
+    hits: int = 0
+    _hit: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def wants(self, request: web.Request) -> bool:
+        return (
+            self.hits < self.times
+            and self.method in {"", request.method}
+            and bool(self.path.search(request.path_qs))
+        )
+
+    def use(self) -> None:
+        self.hits += 1
+        self._hit.set()
+
+    async def hit(self) -> None:
+        """Return when it has been used at least once."""
+        async with asyncio.timeout(30):
+            await self._hit.wait()
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """A whole answer of the API server."""
+
+    status: int
+    headers: CIMultiDict[str]
+    body: bytes
+
+    def response(self) -> web.Response:
+        return web.Response(status=self.status, body=self.body, headers=self.headers)
+
+
+@dataclass
+class Watch:
+    """A watch that stands."""
+
+    path: str
+    transport: asyncio.Transport
+    flowing: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Exchange:
+    """One request on its way."""
+
+    def __init__(self, proxy: "FaultProxy", request: web.Request, body: bytes) -> None:
+        self._proxy = proxy
+        self._request = request
+        self._body = body
+
+    @property
+    def is_watch(self) -> bool:
+        return self._request.query.get("watch") == "true"
+
+    def cut(self) -> web.StreamResponse:
+        _transport(self._request).abort()
+        return web.Response()
+
+    async def forward(self) -> web.StreamResponse:
+        if self.is_watch:
+            return await self.stream()
+        return (await self.ask()).response()
+
+    async def ask(self) -> Upstream:
+        async with self._send() as answer:
+            return Upstream(answer.status, _end_to_end(answer.headers), await answer.read())
+
+    async def stream(self, fault: InWatch | None = None) -> web.StreamResponse:
+        """Pass a watch on, line by line, until it ends or the fault comes."""
+        watch = Watch(self._request.path_qs, _transport(self._request))
+        watch.flowing.set()
+        async with self._send() as answer:
+            response = web.StreamResponse(status=answer.status, headers=_end_to_end(answer.headers))
+            await response.prepare(self._request)
+            self._proxy.watches.append(watch)
+            try:
+                await self._pump(answer.content, response, watch, fault)
+            finally:
+                self._proxy.watches.remove(watch)
+            return response
+
+    async def _pump(
+        self,
+        content: aiohttp.StreamReader,
+        response: web.StreamResponse,
+        watch: Watch,
+        fault: InWatch | None,
+    ) -> None:
+        lines = 0
+        while fault is None or lines < fault.after:
+            if not (line := await content.readline()):
+                return
+            await watch.flowing.wait()
+            await response.write(line)
+            lines += 1
+        if fault.line:
+            await response.write(fault.line)
+        if fault.then == "cut":
+            self.cut()
+        elif fault.then == "freeze":
+            await asyncio.Event().wait()
+
+    def _send(self) -> Any:
+        return self._proxy.session.request(
+            self._request.method,
+            f"{self._proxy.upstream}{self._request.raw_path}",
+            headers=_end_to_end(self._request.headers),
+            data=self._body or None,
+        )
+
+
+class FaultProxy:
+    """Made by the `proxy` fixture, or by `faultproxy(cluster)` where there is none."""
+
+    def __init__(self, upstream: str, session: aiohttp.ClientSession, kubeconfig: Path) -> None:
+        self.upstream = upstream
+        self.session = session
+        self.kubeconfig = kubeconfig
+        self.watches: list[Watch] = []
+        self.requests: list[tuple[str, str]] = []  # method and path of everything that came, in order
+        self._rules: list[Rule] = []
+
+    def next(self, *, action: Action, method: str = "", path: str = "", times: int = 1) -> Rule:
+        """Do this to the next request that fits, or to the next few."""
+        rule = Rule(method, re.compile(path), action, times)
+        self._rules.append(rule)
+        return rule
+
+    def clear(self) -> None:
+        """Forget all rules and let all watches flow."""
+        self._rules.clear()
+        for watch in self.watches:
+            watch.flowing.set()
+
+    def cut_watches(self, path: str = "") -> int:
+        """Break the watches that stand now; the number of them."""
+        broken = [watch for watch in self.watches if re.search(path, watch.path)]
+        for watch in broken:
+            watch.transport.abort()
+        return len(broken)
+
+    def freeze_watches(self, path: str = "") -> int:
+        """Let nothing more through the watches that stand now, as behind a half-open connection."""
+        frozen = [watch for watch in self.watches if re.search(path, watch.path)]
+        for watch in frozen:
+            watch.flowing.clear()
+        return len(frozen)
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        self.requests.append((request.method, request.path_qs))
+        exchange = Exchange(self, request, await request.read())
+        rule = next((rule for rule in self._rules if rule.wants(request)), None)
+        if rule is None:
+            return await exchange.forward()
+        rule.use()
+        return await rule.action.act(exchange)
+
+
+@asynccontextmanager
+async def faultproxy(cluster: ClusterInTest, folder: Path) -> AsyncIterator[FaultProxy]:
+    """Run a proxy in front of a cluster; its kubeconfig goes into the folder."""
+    tls = ssl.create_default_context(cafile=str(cluster.ca))
+    limits = aiohttp.ClientTimeout(total=None)
+    async with aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0, ssl=tls),
+        timeout=limits,
+        auto_decompress=False,
+        read_bufsize=2**22,  # a line of a watch is as long as its object
+    ) as session:
+        proxy = FaultProxy(cluster.url, session, folder / "faultproxy.kubeconfig")
+        server = web.Application(client_max_size=2**24)
+        server.router.add_route("*", "/{path:.*}", proxy.handle)
+        runner = web.AppRunner(server, handler_cancellation=True, shutdown_timeout=0.1, access_log=None)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=_server_tls(cluster))
+        await site.start()
+        try:
+            _write_kubeconfig(cluster, proxy, runner.addresses[0][1])
+            yield proxy
+        finally:
+            await runner.cleanup()
+
+
+@pytest.fixture
+async def proxy(cluster: ClusterInTest, tmp_path: Path) -> AsyncIterator[FaultProxy]:
+    """A proxy in front of the cluster for one test."""
+    async with faultproxy(cluster, tmp_path) as made:
+        yield made
+
+
+def admin_token(cluster: ClusterInTest, name: str = _ADMIN) -> str:
+    """The token of a service account that may do everything."""
+    accounts = "/api/v1/namespaces/kube-system/serviceaccounts"
+    binding = {
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "ServiceAccount", "namespace": "kube-system", "name": name}],
+    }
+    _create(cluster, accounts, {"metadata": {"name": name}})
+    _create(cluster, "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding)
+    answer = cluster.request("POST", f"{accounts}/{name}/token", {"spec": {"expirationSeconds": 7200}})
+    return str(answer["status"]["token"])
+
+
+def _create(cluster: ClusterInTest, path: str, body: dict[str, Any]) -> None:
+    try:
+        cluster.request("POST", path, body)
+    except RequestError as error:
+        if error.code != web.HTTPConflict.status_code:
+            raise
+
+
+def _server_tls(cluster: ClusterInTest) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(cluster.layout.cert(certs.SERVER), cluster.layout.key(certs.SERVER))
+    return context
+
+
+def _write_kubeconfig(cluster: ClusterInTest, proxy: FaultProxy, port: int) -> None:
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "faultproxy",
+        "contexts": [{"name": "faultproxy", "context": {"cluster": "faultproxy", "user": _ADMIN}}],
+        "clusters": [
+            {
+                "name": "faultproxy",
+                "cluster": {"server": f"https://127.0.0.1:{port}", "certificate-authority": str(cluster.ca)},
+            }
+        ],
+        "users": [{"name": _ADMIN, "user": {"token": admin_token(cluster)}}],
+    }
+    proxy.kubeconfig.write_text(json.dumps(document))
+
+
+def _end_to_end(headers: Mapping[str, str]) -> CIMultiDict[str]:
+    return CIMultiDict((key, value) for key, value in headers.items() if key.lower() not in _HOP_BY_HOP)
+
+
+def _transport(request: web.Request) -> asyncio.Transport:
+    assert isinstance(request.transport, asyncio.Transport)
+    return request.transport
