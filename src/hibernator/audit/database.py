@@ -1,0 +1,144 @@
+"""The way to the database: SQLite in a file, or PostgreSQL by URL, and one kind of error for both.
+
+Everything that a database or the way to it can do wrong becomes `AuditUnavailable`, because the same follows
+from all of it: wait and try again, and approve nothing meanwhile.
+"""
+
+import os
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import asyncpg
+from sqlalchemy import URL, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+DEFAULT_URL: Final = "sqlite:////var/lib/hibernator/audit.db"
+
+_CONNECT_SECONDS: Final = 5
+_STATEMENT_SECONDS: Final = 15
+
+_FAILURES: Final = (
+    SQLAlchemyError,
+    sqlite3.Error,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    OSError,  # includes TimeoutError
+)
+
+
+class AuditUnavailable(Exception):  # noqa: N818 — it names a state of the world, not a mistake
+    """The audit database cannot be used now."""
+
+
+class Database:
+    """A pool of connections. A read-only one never creates, changes or locks anything."""
+
+    def __init__(self, url: str = DEFAULT_URL, *, read_only: bool = False) -> None:
+        parsed = _parse(url)
+        self.name = parsed.render_as_string(hide_password=True)
+        self.is_postgres = parsed.get_backend_name() == "postgresql"
+        if self.is_postgres:
+            self.engine = _postgres(parsed, read_only=read_only)
+            self._file = None
+        else:
+            self._file = Path(parsed.database or "")
+            self.engine = _sqlite(self._file, read_only=read_only)
+        self._read_only = read_only
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[AsyncConnection]:
+        """One transaction: committed at the end, rolled back on any error."""
+        try:
+            self._prepare_file()
+            async with self.engine.begin() as connection:
+                yield connection
+        except _FAILURES as error:
+            raise AuditUnavailable(
+                f"The audit database {self.name} cannot be used: {_why(error)}."
+            ) from error
+
+    async def close(self) -> None:
+        await self.engine.dispose()
+
+    def _prepare_file(self) -> None:
+        if self._file is None:
+            return
+        if not self._read_only:
+            # Made before SQLite makes it, because names and addresses are nobody else's business.
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
+        elif not self._file.exists():
+            raise AuditUnavailable(f"There is no audit database at {self._file}.")
+
+
+def _parse(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise ValueError(
+            "The database is not given as a URL; write sqlite:////var/lib/hibernator/audit.db or "
+            "postgresql://user:password@host/database."
+        ) from None
+    backend = parsed.drivername.partition("+")[0]
+    if backend == "sqlite" and parsed.database in {None, "", ":memory:"}:
+        raise ValueError(f"The database {url!r} names no file; write sqlite:////path/to/audit.db.")
+    if backend not in {"sqlite", "postgresql", "postgres"}:
+        raise ValueError(f"The database URL begins with {backend!r}; only sqlite and postgresql are known.")
+    return parsed.set(drivername="sqlite" if backend == "sqlite" else "postgresql")
+
+
+def _postgres(url: URL, *, read_only: bool) -> AsyncEngine:
+    dsn = url.render_as_string(hide_password=False)
+
+    async def connect() -> Any:
+        # asyncpg reads the URL itself, so that sslmode, passfile and several hosts work as in libpq.
+        return await asyncpg.connect(
+            dsn,
+            timeout=_CONNECT_SECONDS,
+            command_timeout=_STATEMENT_SECONDS,
+            server_settings={
+                "application_name": "hibernator",
+                "default_transaction_read_only": "on" if read_only else "off",
+            },
+        )
+
+    return create_async_engine(
+        "postgresql+asyncpg://", async_creator=connect, pool_size=4, max_overflow=0, pool_pre_ping=True
+    )
+
+
+def _sqlite(file: Path, *, read_only: bool) -> AsyncEngine:
+    url = URL.create(
+        "sqlite+aiosqlite",
+        database=f"file:{file.absolute()}",
+        query={"uri": "true", "mode": "ro" if read_only else "rwc"},
+    )
+    # Transactions begin where we say so: the driver's own rules would leave DDL outside of them.
+    engine = create_async_engine(
+        url, connect_args={"timeout": _CONNECT_SECONDS, "isolation_level": None}, pool_size=4, max_overflow=0
+    )
+
+    @event.listens_for(engine.sync_engine, "connect")
+    def _settings(connection: Any, _record: object) -> None:
+        if not read_only:
+            cursor = connection.cursor()
+            cursor.execute("PRAGMA journal_mode = WAL")
+            cursor.execute("PRAGMA synchronous = FULL")  # what was confirmed survives a power cut
+            cursor.close()
+
+    @event.listens_for(engine.sync_engine, "begin")
+    def _begin(connection: Any) -> None:
+        # A writer waits for its turn here, not half-way, where SQLite would refuse to wait.
+        connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _why(error: BaseException) -> str:
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
+    lines = str(cause).strip().splitlines()
+    return lines[0].rstrip(".") if lines else "no answer in time"

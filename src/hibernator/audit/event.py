@@ -1,0 +1,190 @@
+"""One thing that happened, ready to be kept for ever.
+
+An event is named by the transition that it tells of, not by the moment at which somebody wrote it down:
+whoever sees the same transition again builds the same id, and the trail keeps it once.
+"""
+
+import difflib
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+from uuid import UUID
+
+import msgspec
+from whenever import Instant
+
+from hibernator.api.kind import Kind
+from hibernator.api.meta import Model, Object
+from hibernator.audit.types import EVENT_TYPES, EventType
+
+# What the fields below mean. Raised when one is added, because the hashes of old events must still come out.
+VERSION: Final = 1
+
+Channel = Literal["operator", "kubectl", "cli", "slack", "dashboard", "link", "mail", "api", "admission"]
+
+_CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+_SAYABLE: Final = json.JSONDecoder(parse_constant=lambda _constant: None)
+
+
+class _Value(Model, omit_defaults=False):
+    """Every field is written out, also an empty one: a default that changes must not change a hash."""
+
+
+class Actor(_Value):
+    """Who caused it."""
+
+    type: str  # operator, user or serviceaccount
+    id: str
+    email: str = ""
+    ip: str = ""
+    session: str = ""  # names a session without being one: never a cookie or a token
+
+
+class Resource(_Value):
+    """What it happened to."""
+
+    kind: str
+    name: str
+    group: str = ""
+    namespace: str = ""
+    uid: str = ""
+
+    @classmethod
+    def of(cls, kind: Kind[Any], found: Object) -> "Resource":
+        meta = found.metadata
+        return cls(group=kind.group, kind=kind.kind, namespace=meta.namespace, name=meta.name, uid=meta.uid)
+
+
+class AuditEvent(_Value):
+    """Made by `event`. Words are plain text here: a newer version, or a vandal, may have written others."""
+
+    id: str
+    version: int
+    time: Instant
+    type: str
+    category: str
+    action: str
+    outcome: str
+    severity: str
+    actor: Actor
+    channel: str
+    resource: Resource
+    correlation_id: str
+    parent_id: str
+    cluster: str
+    data: msgspec.Raw  # JSON in canonical form, so that the same bytes are hashed, stored and read back
+    duration_ms: int | None
+    error: str
+
+
+OPERATOR: Final = Actor(type="operator", id="hibernator")
+
+
+def event(
+    name: str,
+    resource: Resource,
+    *,
+    at: Instant,
+    identity: tuple[str | int, ...] = (),
+    actor: Actor = OPERATOR,
+    channel: Channel = "operator",
+    correlation_id: str = "",
+    parent_id: str = "",
+    cluster: str = "",
+    data: Mapping[str, Any] | msgspec.Struct | None = None,
+    duration_ms: int | None = None,
+    error: str = "",
+) -> AuditEvent:
+    """Tell of a transition.
+
+    `identity` is what sets this transition apart from others of the same type of the same object: a cycle, a
+    generation, the time that is in the object's status. Take it and `at` from what is stored in the object,
+    never from the clock of this pass, or a repeat becomes another event. What happens to an object only once
+    in its life needs no identity.
+    """
+    found = _type(name)
+    return AuditEvent(
+        id=transition_id(resource.uid, name, *identity),
+        version=VERSION,
+        time=at.round("microsecond", mode="floor"),
+        type=name,
+        category=found.category,
+        action=found.action,
+        outcome=found.outcome,
+        severity=found.severity,
+        actor=_clean_actor(actor),
+        channel=channel,
+        resource=_clean_resource(resource),
+        correlation_id=clean(correlation_id),
+        parent_id=clean(parent_id),
+        cluster=clean(cluster),
+        data=canonical(data or {}),
+        duration_ms=duration_ms,
+        error=clean(error, 4096),
+    )
+
+
+def transition_id(uid: str, name: str, *identity: str | int) -> str:
+    """A UUID (version 8) from SHA-256 of the transition: the same each time somebody computes it."""
+    told = json.dumps([uid, name, *map(str, identity)]).encode()
+    digest = bytearray(hashlib.sha256(told).digest()[:16])
+    digest[6] = digest[6] & 0x0F | 0x80
+    digest[8] = digest[8] & 0x3F | 0x80
+    return str(UUID(bytes=bytes(digest)))
+
+
+def canonical(data: Mapping[str, Any] | msgspec.Struct) -> msgspec.Raw:
+    """JSON with sorted keys, without spaces, numbers as Python writes them; what JSON cannot say is null.
+
+    Written by the standard library, so that somebody who checks an exported trail needs nothing else.
+    """
+    plain = msgspec.to_builtins(data, enc_hook=as_text, str_keys=True)
+    return msgspec.Raw(_CANONICAL.encode(_SAYABLE.decode(json.dumps(plain))).encode(errors="replace"))
+
+
+def as_text(value: object) -> str:
+    """How the types that msgspec does not know go into JSON."""
+    if isinstance(value, Instant):
+        return value.format_iso(unit="microsecond")
+    raise NotImplementedError(f"{type(value).__name__} has no place in an audit event")
+
+
+def clean(text: str, limit: int = 256) -> str:
+    """What every database can hold and index: valid Unicode, no NUL, of bounded length.
+
+    Names and messages come from outside; one that a database refuses would hold up everything behind it.
+    """
+    if text.isascii() and len(text) <= limit and "\0" not in text:
+        return text
+    text = text.encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _type(name: str) -> EventType:
+    if found := EVENT_TYPES.get(name):
+        return found
+    close = difflib.get_close_matches(name, EVENT_TYPES, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else "; add it to hibernator.audit.types"
+    raise ValueError(f"{name!r} is not a type of event{hint}")
+
+
+def _clean_actor(actor: Actor) -> Actor:
+    return Actor(
+        type=actor.type,
+        id=clean(actor.id),
+        email=clean(actor.email),
+        ip=clean(actor.ip, 64),
+        session=clean(actor.session),
+    )
+
+
+def _clean_resource(resource: Resource) -> Resource:
+    # The longest that Kubernetes allows. Admission also hears of names that it is about to refuse.
+    return Resource(
+        group=clean(resource.group, 253),
+        kind=clean(resource.kind, 63),
+        namespace=clean(resource.namespace, 63),
+        name=clean(resource.name, 253),
+        uid=clean(resource.uid, 64),
+    )

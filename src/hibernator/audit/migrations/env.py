@@ -1,0 +1,13 @@
+"""What Alembic runs for each migration; the connection comes from `hibernator.audit.migrate`."""
+
+from alembic import context
+
+from hibernator.audit.schema import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    version_table="audit_version",
+    transactional_ddl=True,  # SQLite can, too, in the transaction that we begin ourselves
+)
+context.run_migrations()

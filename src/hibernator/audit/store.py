@@ -1,0 +1,148 @@
+"""The chain in a database. Each method is one transaction, so that a process may die anywhere.
+
+Only the leader appends. It claims the chain first, which raises the epoch; whoever led before and has not
+noticed yet is told `Superseded` at its next write instead of writing beside its successor. All other replicas
+leave their events in the inbox, from which the leader moves them into the chain.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+import msgspec
+from sqlalchemy import delete, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
+from whenever import Instant, TimeDelta
+
+from hibernator.audit import chain
+from hibernator.audit.chain import Link
+from hibernator.audit.database import Database
+from hibernator.audit.event import AuditEvent, Resource, as_text, event
+from hibernator.audit.months import make_partition, month_of, remove_before, start_of
+from hibernator.audit.schema import CHAIN, EVENTS, INBOX, AnyRow, to_row
+
+# How far the clocks of two replicas may be apart for a repeat to be recognised.
+_CLOCK_SKEW: Final = TimeDelta(hours=24 * 31)
+
+_encode: Final = msgspec.json.Encoder(enc_hook=as_text).encode
+_decode: Final = msgspec.json.Decoder(AuditEvent, dec_hook=lambda _type, text: Instant.parse_iso(text)).decode
+
+
+class Superseded(Exception):  # noqa: N818 — it names a state of the world, not a mistake
+    """Somebody else has claimed the chain since."""
+
+
+class Store:
+    def __init__(self, database: Database, *, now: Callable[[], Instant], cluster: str = "") -> None:
+        self._database = database
+        self._now = now
+        self._cluster = cluster
+        self._insert = postgresql.insert if database.is_postgres else sqlite.insert
+
+    async def claim(self, writer: str) -> int:
+        """Become the one writer; returns the epoch with which to write."""
+        async with self._database.begin() as connection:
+            claimed = await connection.execute(
+                update(CHAIN).values(epoch=CHAIN.c.epoch + 1, writer=writer).returning(CHAIN.c.epoch)
+            )
+            return int(claimed.scalar_one())
+
+    async def append(self, epoch: int, events: Sequence[AuditEvent]) -> Link:
+        """Put those events behind the chain that are not in it yet; returns its new end."""
+        async with self._database.begin() as connection:
+            head = await _lock(connection, epoch)
+            return await self._extend(connection, head, events)
+
+    async def deliver(self, events: Iterable[AuditEvent]) -> None:
+        """Leave events for the leader."""
+        received_at = self._now()
+        rows = [{"id": e.id, "received_at": received_at, "event": _encode(e).decode()} for e in events]
+        async with self._database.begin() as connection:
+            await connection.execute(self._insert(INBOX).on_conflict_do_nothing(), rows)
+
+    async def drain(self, epoch: int, limit: int) -> int:
+        """Move events from the inbox into the chain; returns how many."""
+        async with self._database.begin() as connection:
+            found = await connection.execute(select(INBOX).order_by(INBOX.c.received_at).limit(limit))
+            if not (rows := found.all()):
+                return 0
+            head = await _lock(connection, epoch)
+            await self._extend(connection, head, [_decode(row.event) for row in rows])
+            await connection.execute(delete(INBOX).where(INBOX.c.id.in_([row.id for row in rows])))
+            return len(rows)
+
+    async def prune(self, epoch: int, keep_months: int) -> int:
+        """Remove whole months beyond the last so many, leaving word in the chain; returns how many events."""
+        first = month_of(self._now()).subtract(months=keep_months)
+        async with self._database.begin() as connection:
+            before = EVENTS.c.recorded_at < start_of(first)
+            latest = select(EVENTS.c.sequence, EVENTS.c.hash).where(before).order_by(EVENTS.c.sequence.desc())
+            if (last := (await connection.execute(latest.limit(1))).first()) is None:
+                return 0
+            head = await _lock(connection, epoch)
+            await remove_before(connection, first)
+            await connection.execute(
+                update(CHAIN).values(
+                    anchor_sequence=last.sequence, anchor_hash=last.hash, kept_from=start_of(first)
+                )
+            )
+            await self._extend(connection, head, [self._pruned(Link(*last))])
+            return int(last.sequence - head.anchor_sequence)
+
+    async def _extend(self, connection: AsyncConnection, head: AnyRow, events: Sequence[AuditEvent]) -> Link:
+        link = Link(head.head_sequence, head.head_hash)
+        now = self._now().round("microsecond", mode="floor")
+        if not (fresh := await self._fresh(connection, head, events, now)):
+            return link
+        recorded_at = max(now, head.head_recorded_at)  # never back, so that months follow the chain
+        rows = []
+        for found in fresh:
+            entry = chain.append(link, found, recorded_at)
+            link = entry.link
+            rows.append(to_row(entry))
+        if self._database.is_postgres:
+            await make_partition(connection, month_of(recorded_at))
+        await connection.execute(insert(EVENTS), rows)
+        await connection.execute(
+            update(CHAIN).values(
+                head_sequence=link.sequence, head_hash=link.hash, head_recorded_at=recorded_at
+            )
+        )
+        return link
+
+    async def _fresh(
+        self, connection: AsyncConnection, head: AnyRow, events: Sequence[AuditEvent], now: Instant
+    ) -> list[AuditEvent]:
+        """Those of the events that the chain has not had, each once."""
+        fresh = {found.id: found for found in events if found.time >= head.kept_from}
+        if not fresh:
+            return []
+        known = select(EVENTS.c.id).where(EVENTS.c.id.in_(fresh))
+        oldest = min(found.time for found in fresh.values())
+        if oldest <= now:
+            # Nothing is recorded before it happens: PostgreSQL need not look into older months.
+            known = known.where(EVENTS.c.recorded_at >= oldest - _CLOCK_SKEW)
+        for found in await connection.scalars(known):
+            fresh.pop(found, None)
+        return list(fresh.values())
+
+    def _pruned(self, last: Link) -> AuditEvent:
+        return event(
+            "audit.pruned",
+            Resource(kind="AuditTrail", name="audit"),
+            at=self._now(),
+            identity=(str(last),),
+            cluster=self._cluster,
+            data={"through": last.sequence, "hash": last.hash},
+        )
+
+
+async def _lock(connection: AsyncConnection, epoch: int) -> AnyRow:
+    """Wait for the turn, check the claim and read the state of the chain, in one statement."""
+    locked = await connection.execute(
+        update(CHAIN).where(CHAIN.c.epoch == epoch).values(epoch=CHAIN.c.epoch).returning(CHAIN)
+    )
+    head: AnyRow | None = locked.first()
+    if head is None:
+        raise Superseded
+    return head
