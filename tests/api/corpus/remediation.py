@@ -1,0 +1,65 @@
+"""RemediationRequests, RemediationApprovalRequests and AIAnalyses."""
+
+from api.corpus.cases import Bad, Good
+from api.objects import analysis, approval_request, request, without
+
+GOOD = [
+    Good("a request that says nothing", request()),
+    Good("a request without a spec", without(request(), "spec")),
+    Good("an approval request", approval_request()),
+    Good(
+        "an approval request with a second level",
+        approval_request(
+            approvers=[{"level": "L1", "roles": ["sre"]}, {"level": "L2", "emails": ["cto@example.com"]}],
+            escalateAt="2026-12-05T09:55:00Z",
+        ),
+    ),
+    Good("an analysis that is not finished", without(analysis(), "spec", "analysis")),
+    Good("an analysis of a signal in a word", analysis(analysis={"confidence": 1, "signal": "OOMKilled"})),
+    Good(
+        "an analysis of a signal in many words",
+        analysis(analysis={"confidence": 0, "signal": {"labels": {"pod": "x"}, "count": 3}}),
+    ),
+]
+
+BAD = [
+    Bad(
+        "a request for no analysis",
+        without(approval_request(), "spec", "aiAnalysisRef"),
+        "spec.aiAnalysisRef: Required value",
+        "spec.aiAnalysisRef",
+    ),
+    Bad(
+        "a request without a deadline",
+        without(approval_request(), "spec", "requiredBy"),
+        "spec.requiredBy: Required value",
+        "spec.requiredBy",
+    ),
+    Bad(
+        "more than sure",
+        approval_request(approvalContext={"confidence": 1.01}),
+        "should be less than or equal to 1",
+        "spec.approvalContext.confidence",
+    ),
+    Bad(
+        "less than unsure",
+        analysis(analysis={"confidence": -0.1}),
+        "should be greater than or equal to 0",
+        "spec.analysis.confidence",
+    ),
+    Bad(
+        "a timeout in words", analysis(approvalTimeout="soon"), "spec.approvalTimeout", "spec.approvalTimeout"
+    ),
+    Bad(
+        "a third level",
+        approval_request(approvers=[{"level": "L3"}]),
+        'supported values: "L1", "L2"',
+        "spec.approvers[0].level",
+    ),
+    Bad(
+        "labels that are numbers",
+        request(signalLabels={"pods": 3}),
+        "spec.signalLabels.pods",
+        "spec.signalLabels.pods",
+    ),
+]
