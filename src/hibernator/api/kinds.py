@@ -13,6 +13,7 @@ from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.remediationrequest import REMEDIATIONS
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.api.timewindowscaler import SCALERS
+from hibernator.api.timewindowscaler_v1beta1 import SCALERS as SCALERS_V1BETA1
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,17 @@ def condition(name: str, part: str) -> str:
 READY = Column("Ready", condition("Ready", "status"), "Whether everything is as it should be.")
 MESSAGE = Column("Message", condition("Ready", "message"), "What goes on, in words.", wide=True)
 AGE = Column("Age", ".metadata.creationTimestamp", "How long it has been there.", type="date")
+
+SCALER_COLUMNS = (
+    Column("Target", ".spec.targetRef.name", "What is scaled."),
+    Column("Window", ".status.currentWindow", "The window that holds now."),
+    Column("Replicas", ".status.effectiveReplicas", "How many are wanted.", type="integer"),
+    Column("Next change", ".status.nextBoundary", "When that may change."),
+    READY,
+    Column("Timezone", ".spec.timezone", "The zone of its times.", wide=True),
+    MESSAGE,
+    AGE,
+)
 
 DEFINITIONS: tuple[Definition, ...] = (
     Definition(
@@ -130,19 +142,8 @@ DEFINITIONS: tuple[Definition, ...] = (
     Definition(
         short_names=("tws",),
         versions=(
-            Version(
-                SCALERS,
-                columns=(
-                    Column("Target", ".spec.targetRef.name", "What is scaled."),
-                    Column("Window", ".status.currentWindow", "The window that holds now."),
-                    Column("Replicas", ".status.effectiveReplicas", "How many are wanted.", type="integer"),
-                    Column("Next change", ".status.nextBoundary", "When that may change."),
-                    READY,
-                    Column("Timezone", ".spec.timezone", "The zone of its times.", wide=True),
-                    MESSAGE,
-                    AGE,
-                ),
-            ),
+            Version(SCALERS, columns=SCALER_COLUMNS),
+            Version(SCALERS_V1BETA1, columns=SCALER_COLUMNS, storage=False),
         ),
     ),
     Definition(
