@@ -8,6 +8,7 @@ import typer
 from hibernator import __version__
 from hibernator.cli import controlplane, crds
 from hibernator.cli.exits import CliError, Exit
+from hibernator.cli.offline import commands as offline
 
 app = typer.Typer(
     name="hibernator",
@@ -37,6 +38,7 @@ def _root(
 
 app.add_typer(controlplane.app, name="controlplane")
 app.command()(crds.crds)
+app.command()(offline.simulate)
 
 
 def main() -> None:

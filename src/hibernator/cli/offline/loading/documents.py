@@ -80,6 +80,11 @@ class Document:
         return metadata if isinstance(metadata, dict) else {}
 
     @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What is there only once in a cluster."""
+        return self.group, self.kind, self.namespace, self.name
+
+    @property
     def title(self) -> str:
         """How people call it: `HibernatePlan default/dev`."""
         return f"{self.kind} {self.namespace}/{self.name}"

@@ -4,8 +4,10 @@ A day is drawn from 00:00 to 24:00 of the local clock. Where the clock jumps, pa
 exist; where it is set back, part of it happens twice. Both are plain facts here, so that no picture guesses.
 """
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
+from operator import itemgetter
 from typing import NamedTuple
 
 from hibernator.schedule.spans import Span, subtract, union
@@ -31,6 +33,10 @@ class Day(NamedTuple):
     pieces: tuple[Piece, ...]  # of the part of the day that is shown
     missing: tuple[Span, ...]  # what the clock never shows on this day
     length: int  # of the whole day, whatever part of it is shown
+
+    def touches(self, start: int, end: int) -> bool:
+        """Whether any of these instants is on what is shown of this day."""
+        return any(piece.start < end and piece.end > start for piece in self.pieces)
 
     @property
     def repeated(self) -> tuple[Span, ...]:
@@ -77,3 +83,13 @@ def _clip(pieces: Iterable[Piece], start: int, end: int) -> Iterator[Piece]:
         first, last = max(piece.start, start), min(piece.end, end)
         if first < last:
             yield Piece(first, last, piece.clock + first - piece.start, piece.again)
+
+
+def within(day: Day, spans: Sequence[Span]) -> Iterator[tuple[int, Piece]]:
+    """What of each span (sorted, disjoint) is shown on a day, with the number of the span."""
+    for piece in day.pieces:
+        for index in range(bisect_right(spans, piece.start, key=itemgetter(1)), len(spans)):
+            if spans[index][0] >= piece.end:
+                break
+            start, end = max(spans[index][0], piece.start), min(spans[index][1], piece.end)
+            yield index, Piece(start, end, piece.clock + start - piece.start, piece.again)

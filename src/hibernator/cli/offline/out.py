@@ -1,0 +1,43 @@
+"""Where output goes: what was asked for to stdout, remarks to stderr, and never a crash over a character."""
+
+import io
+import sys
+from collections.abc import Iterable, Sequence
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from hibernator.cli.offline.pictures.ink import ASCII, UNICODE, Ink
+
+
+def console(width: int | None) -> Console:
+    """The terminal, or a plain stream: Rich honours NO_COLOR, pipes and COLUMNS by itself."""
+    _forgive(sys.stdout)
+    return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
+
+
+def ink(target: Console) -> Ink:
+    return UNICODE if target.encoding.lower().startswith("utf") else ASCII
+
+
+def lines(target: Console, texts: Iterable[Text]) -> None:
+    for text in texts:
+        target.print(text, soft_wrap=True)
+
+
+def data(text: str) -> None:
+    """What programs read is UTF-8, whatever the terminal speaks."""
+    typer.echo(text.encode(), nl=False)
+
+
+def notes(remarks: Sequence[str]) -> None:
+    _forgive(sys.stderr)
+    for remark in remarks:
+        typer.echo(f"note: {remark}", err=True)
+
+
+def _forgive(stream: object) -> None:
+    """A stream that cannot show a character shows a question mark."""
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="replace")

@@ -1,0 +1,74 @@
+"""The characters and colours of timelines in a terminal, for terminals that can and for those that cannot."""
+
+from dataclasses import dataclass
+
+from hibernator.cli.offline.pictures.notes import Mark
+from hibernator.cli.offline.pictures.tones import Cause, Tone
+
+
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """The characters to draw with: all of Unicode's, or only those of ASCII."""
+
+    tones: dict[Tone, str]
+    would_sleep: str
+    would_wake: str
+    levels: str
+    marks: dict[Mark, str]
+    more: str
+
+    def level(self, replicas: int, most: int) -> str:
+        if replicas == 0:
+            return self.tones[Tone(asleep=False, cause=Cause.SCHEDULE)]
+        return self.levels[min(len(self.levels) - 1, (replicas * len(self.levels) - 1) // max(most, 1))]
+
+
+UNICODE = Ink(
+    tones={
+        Tone(asleep=True, cause=Cause.SCHEDULE): "█",
+        Tone(asleep=True, cause=Cause.HOLIDAY): "▓",
+        Tone(asleep=True, cause=Cause.EXCEPTION): "▒",
+        Tone(asleep=False, cause=Cause.SCHEDULE): "·",
+        Tone(asleep=False, cause=Cause.HOLIDAY): "∘",
+        Tone(asleep=False, cause=Cause.EXCEPTION): "○",
+    },
+    would_sleep="\N{BOX DRAWINGS LIGHT DIAGONAL UPPER RIGHT TO LOWER LEFT}",
+    would_wake="\N{BOX DRAWINGS LIGHT DIAGONAL UPPER LEFT TO LOWER RIGHT}",
+    levels="▁▂▃▄▅▆▇█",
+    marks={mark: mark.value for mark in Mark},
+    more="…",
+)
+ASCII = Ink(
+    tones={
+        Tone(asleep=True, cause=Cause.SCHEDULE): "#",
+        Tone(asleep=True, cause=Cause.HOLIDAY): "%",
+        Tone(asleep=True, cause=Cause.EXCEPTION): "=",
+        Tone(asleep=False, cause=Cause.SCHEDULE): ".",
+        Tone(asleep=False, cause=Cause.HOLIDAY): ",",
+        Tone(asleep=False, cause=Cause.EXCEPTION): "o",
+    },
+    would_sleep="/",
+    would_wake="\\",
+    levels="-=#",
+    marks={Mark.CLOCK: "", Mark.HOLIDAY: "*", Mark.EXCEPTION: "+", Mark.PROPOSAL: "?"},
+    more="~",
+)
+
+STYLES = {
+    Tone(asleep=True, cause=Cause.SCHEDULE): "blue",
+    Tone(asleep=True, cause=Cause.HOLIDAY): "cyan",
+    Tone(asleep=True, cause=Cause.EXCEPTION): "magenta",
+    Tone(asleep=False, cause=Cause.SCHEDULE): "yellow",
+    Tone(asleep=False, cause=Cause.HOLIDAY): "cyan",
+    Tone(asleep=False, cause=Cause.EXCEPTION): "magenta",
+}
+PROPOSED = "bold red"
+
+MEANINGS = {
+    Tone(asleep=True, cause=Cause.SCHEDULE): "asleep",
+    Tone(asleep=False, cause=Cause.SCHEDULE): "awake",
+    Tone(asleep=True, cause=Cause.HOLIDAY): "asleep for a holiday",
+    Tone(asleep=False, cause=Cause.HOLIDAY): "awake for a holiday",
+    Tone(asleep=True, cause=Cause.EXCEPTION): "asleep by exception",
+    Tone(asleep=False, cause=Cause.EXCEPTION): "awake by exception",
+}

@@ -1,0 +1,150 @@
+"""Timelines in a terminal: a row for each day, the hours of the local clock across it."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from rich.text import Text
+
+from hibernator.cli.offline.pictures.days import Day, days, within
+from hibernator.cli.offline.pictures.ink import MEANINGS, PROPOSED, STYLES, Ink
+from hibernator.cli.offline.pictures.notes import footnotes, notes
+from hibernator.cli.offline.pictures.strips import Change, Strip, totals
+from hibernator.cli.offline.pictures.tones import Tone, is_asleep, tone
+from hibernator.schedule.spans import Span
+from hibernator.schedule.ticks import DAY, from_instant
+
+_LABEL = len("Mon 02 Mar ")
+_NOTES = 16  # columns that the notes beside a day have at least
+_HOURS = 24
+_FINEST = 4  # cells in an hour
+
+Cell = tuple[str, str]  # a character and its style
+
+
+def render(strips: Sequence[Strip], width: int, ink: Ink) -> Iterator[Text]:
+    """Each line of the picture, with the styles that a terminal may show."""
+    for number, strip in enumerate(strips):
+        if number:
+            yield Text()
+        yield from _Sheet(strip, width, ink).lines()
+
+
+def spread(day: Day, spans: Sequence[Span], cells: int) -> list[tuple[int | None, int]]:
+    """For each cell of a day the span that holds for most of it, by its number, and for how long."""
+    width = DAY // cells
+    best: list[tuple[int | None, int]] = [(None, 0)] * cells
+    for index, piece in within(day, spans):
+        for at in range(piece.clock // width, (piece.clock_end - 1) // width + 1):
+            share = min(piece.clock_end, (at + 1) * width) - max(piece.clock, at * width)
+            if share > best[at][1]:
+                best[at] = (index, share)
+    return best
+
+
+class _Sheet:
+    """The picture of one resource."""
+
+    def __init__(self, strip: Strip, width: int, ink: Ink) -> None:
+        self._strip = strip
+        self._ink = ink
+        self._width = width
+        self._per_hour = max(1, min(_FINEST, (width - _LABEL - _NOTES) // _HOURS))
+        self._cells = self._per_hour * _HOURS
+        self._spans = [(from_instant(each.start), from_instant(each.end)) for each in strip.intervals]
+        self._tones = [tone(each) for each in strip.intervals]
+        self._is_plan = strip.resource.is_plan
+        self._most = max((each.value for each in strip.intervals if not self._is_plan), default=0)
+        self._used: set[Tone] = set()
+        self._hatched: set[bool] = set()
+
+    def lines(self) -> Iterator[Text]:
+        resource = self._strip.resource
+        yield Text.assemble((resource.title, "bold"), f"  {resource.zone.name}")
+        yield Text(self._axis(), style="dim")
+        for day in days(resource.zone, self._strip.first, self._strip.last):
+            yield self._day(day)
+        yield Text(totals(self._strip), style="bold")
+        yield from self._legend()
+        for mark, name, about in footnotes(self._strip):
+            yield Text.assemble(f"{self._ink.marks[mark]} ", (name, "bold"), f": {about}")
+
+    def _axis(self) -> str:
+        step = 3 if self._per_hour > 1 else 6
+        marks = "".join(f"{hour:02}".ljust(step * self._per_hour) for hour in range(0, _HOURS, step))
+        return " " * _LABEL + marks.rstrip()
+
+    def _day(self, day: Day) -> Text:
+        line = Text(f"{day.date:%a %d %b} ")
+        for character, style in self._row(day):
+            line.append(character, style)
+        line.append(f" {self._notes(day)}", "dim")
+        line.rstrip()
+        return line
+
+    def _shortened(self, said: str) -> str:
+        room = self._width - _LABEL - self._cells - 1
+        return said if len(said) <= room else said[: room - 1] + self._ink.more
+
+    def _row(self, day: Day) -> list[Cell]:
+        shown = [index for index, _ in spread(day, self._spans, self._cells)]
+        cells = [self._cell(index) for index in shown]
+        if not self._is_plan:
+            self._write_numbers(cells, shown)
+        for proposal in self._strip.proposals:
+            self._hatch(cells, day, proposal.changes)
+        return cells
+
+    def _cell(self, index: int | None) -> Cell:
+        if index is None:
+            return " ", ""
+        held = self._tones[index]
+        self._used.add(held)
+        if self._is_plan:
+            return self._ink.tones[held], STYLES[held]
+        replicas = self._strip.intervals[index].value
+        # A scaler's bars are what runs, so they have the colour of sleep's opposite.
+        return self._ink.level(replicas, self._most), STYLES[held._replace(asleep=False)]
+
+    def _write_numbers(self, cells: list[Cell], shown: Sequence[int | None]) -> None:
+        """Begin each run of a scaler's row with its number of replicas, where there is room for it."""
+        at = 0
+        for index, run in groupby(shown):
+            length = len(list(run))
+            label = "" if index is None else str(self._strip.intervals[index].value)
+            if len(label) < length:
+                cells[at : at + len(label)] = [(digit, "bold") for digit in label]
+            at += length
+
+    def _hatch(self, cells: list[Cell], day: Day, changes: Sequence[Change]) -> None:
+        spans = [(change.start, change.end) for change in changes]
+        for at, (index, share) in enumerate(spread(day, spans, self._cells)):
+            if index is not None and share * 2 >= DAY // self._cells:
+                sleeps = is_asleep(changes[index].after)
+                self._hatched.add(sleeps)
+                cells[at] = (self._ink.would_sleep if sleeps else self._ink.would_wake, PROPOSED)
+
+    def _notes(self, day: Day) -> str:
+        said = (f"{self._ink.marks[note.mark]} {note.text}".lstrip() for note in notes(self._strip, day))
+        return self._shortened(", ".join(said))
+
+    def _legend(self) -> Iterator[Text]:
+        entries: list[tuple[str, str, str]] = []
+        if self._is_plan:
+            entries += [
+                (self._ink.tones[each], STYLES[each], words)
+                for each, words in MEANINGS.items()
+                if each in self._used
+            ]
+        for sleeps, words in ((True, "would be asleep"), (False, "would be awake")):
+            if sleeps in self._hatched:
+                entries.append((self._ink.would_sleep if sleeps else self._ink.would_wake, PROPOSED, words))
+        line = Text()
+        for glyph, style, meaning in entries:
+            if line and len(line) + len(meaning) + 4 > self._width:
+                yield line
+                line = Text()
+            line.append("  " if line else "")
+            line.append(glyph * 2, style)
+            line.append(f" {meaning}")
+        if line:
+            yield line

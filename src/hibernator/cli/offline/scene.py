@@ -1,0 +1,211 @@
+"""What the documents say together: plans with the exceptions and holidays that belong to them, and scalers.
+
+The documents have been checked before (`checks`); here they become timelines. What is merely worth knowing,
+such as an exception whose plan is not among the files, becomes a note.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from hibernator.api.hibernateplan import PlanHolidays, Schedule
+from hibernator.api.scheduleexception import ScheduleExceptionSpec
+from hibernator.api.timewindowscaler import ScalerHolidays, TimeWindowScalerSpec
+from hibernator.cli.offline.loading.documents import Document
+from hibernator.schedule.holidays import Holidays, load_holidays
+from hibernator.schedule.plan import PlanTimeline
+from hibernator.schedule.scaler import ScalerTimeline
+from hibernator.schedule.zones import Zone
+
+Block = PlanHolidays | ScalerHolidays | None
+
+
+class Standing(StrEnum):
+    """What an exception does to its plan, as far as its document shows."""
+
+    BENDS = "in force"
+    PENDING = "pending approval"
+    DRAFT = "a draft"
+    REJECTED = "rejected"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired before it was approved"
+
+
+_PROPOSED = {Standing.PENDING, Standing.DRAFT}
+
+
+@dataclass(frozen=True, slots=True)
+class Bent:
+    """An exception beside its plan."""
+
+    name: str
+    spec: ScheduleExceptionSpec
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """Something that has a timeline."""
+
+    kind: str
+    namespace: str
+    name: str
+    timeline: PlanTimeline | ScalerTimeline
+    holidays: Holidays
+    holiday_mode: str = "ignore"
+    exceptions: tuple[Bent, ...] = ()
+    proposals: tuple[tuple[Bent, PlanTimeline], ...] = ()  # the plan as it would be, were that one approved
+
+    @property
+    def is_plan(self) -> bool:
+        return isinstance(self.timeline, PlanTimeline)
+
+    @property
+    def zone(self) -> Zone:
+        return self.timeline.zone
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.kind, self.namespace, self.name
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    resources: tuple[Resource, ...]
+    notes: tuple[str, ...]
+
+
+def stage(documents: Sequence[Document]) -> Scene:
+    """Put the documents together."""
+    builder = _Builder(documents)
+    return Scene(tuple(builder.resources()), tuple(builder.notes))
+
+
+class _Builder:
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self.notes: list[str] = []
+        self._documents = documents
+        self._maps = {each.key: each for each in documents if each.kind == "ConfigMap"}
+        self._exceptions: dict[tuple[str, str], list[Document]] = {}
+        for each in documents:
+            if each.kind == "ScheduleException":
+                plan = str(each.part("spec", "planRef", "name"))
+                self._exceptions.setdefault((each.namespace, plan), []).append(each)
+
+    def resources(self) -> Iterator[Resource]:
+        for document in self._documents:
+            if document.kind == "HibernatePlan":
+                yield self._plan(document)
+            elif document.kind == "TimeWindowScaler":
+                yield self._scaler(document)
+        for (namespace, plan), lonely in self._exceptions.items():
+            for each in lonely:
+                self.notes.append(
+                    f"{each.title} is left out: its plan {namespace}/{plan} is not among the files."
+                )
+
+    def _plan(self, document: Document) -> Resource:
+        schedule = msgspec.convert(document.part("spec", "schedule"), Schedule)
+        bent = self._bent(self._exceptions.pop((document.namespace, document.name), []))
+        in_force = [(each.name, each.spec) for each in bent if each.standing is Standing.BENDS]
+        holidays = self._holidays(document, schedule.holidays)
+        if document.part("spec", "suspend") is True:
+            self.notes.append(
+                f"{document.title} is suspended: until it goes on, nothing follows this schedule."
+            )
+        return Resource(
+            document.kind,
+            document.namespace,
+            document.name,
+            PlanTimeline(schedule, in_force, holidays),
+            holidays,
+            schedule.holidays.mode if schedule.holidays else "ignore",
+            bent,
+            tuple(
+                (each, PlanTimeline(schedule, [*in_force, (each.name, each.spec)], holidays))
+                for each in bent
+                if each.standing in _PROPOSED
+            ),
+        )
+
+    def _scaler(self, document: Document) -> Resource:
+        spec = msgspec.convert(document.part("spec"), TimeWindowScalerSpec)
+        holidays = self._holidays(document, spec.holidays)
+        if spec.pause:
+            self.notes.append(f"{document.title} is paused: until it goes on, nothing is scaled.")
+        return Resource(
+            document.kind,
+            document.namespace,
+            document.name,
+            ScalerTimeline.of(spec, holidays),
+            holidays,
+            spec.holidays.mode if spec.holidays else "ignore",
+        )
+
+    def _bent(self, documents: Iterable[Document]) -> tuple[Bent, ...]:
+        """The exceptions of a plan, the older first, because only one holds at a time."""
+        found = []
+        for document in sorted(documents, key=_age):
+            spec = msgspec.convert(document.part("spec"), ScheduleExceptionSpec)
+            standing = _standing(spec, document.part("status", "state"), document.part("status", "appliedAt"))
+            if standing is not Standing.BENDS and standing not in _PROPOSED:
+                self.notes.append(f"{document.title} changes nothing: it is {standing}.")
+            found.append(Bent(document.name, spec, standing))
+        return tuple(found)
+
+    def _holidays(self, document: Document, block: Block) -> Holidays:
+        data: dict[str, str] = {}
+        if block and block.source_ref and block.mode != "ignore":
+            key = ("", "ConfigMap", document.namespace, block.source_ref.name)
+            source = self._maps.get(key)
+            if source is None:
+                self.notes.append(
+                    f"{document.title} takes holidays from the ConfigMap {block.source_ref.name}, which is "
+                    "not among the files: no day of it counts as a holiday."
+                )
+            else:
+                data = text_data(source)
+        holidays, problems = load_holidays(block, data)
+        self.notes += [
+            f"{document.title} leaves out a holiday: {problem.message}. {problem.fix}" for problem in problems
+        ]
+        return holidays
+
+
+def text_data(config_map: Document) -> dict[str, str]:
+    """The entries of a ConfigMap that are text."""
+    data = config_map.part("data")
+    return (
+        {key: value for key, value in data.items() if isinstance(value, str)}
+        if isinstance(data, dict)
+        else {}
+    )
+
+
+def _age(document: Document) -> tuple[str, str]:
+    created = document.part("metadata", "creationTimestamp")
+    return (created if isinstance(created, str) else "9999"), document.name
+
+
+def _standing(spec: ScheduleExceptionSpec, state: Any, applied_at: Any) -> Standing:
+    """Where an exception is: as its status says, or where it will be once the cluster has seen it."""
+    if spec.cancelled or state == "Cancelled":
+        return Standing.CANCELLED
+    if state == "Rejected":
+        return Standing.REJECTED
+    if spec.draft:
+        return Standing.DRAFT
+    if state == "Pending":
+        return Standing.PENDING
+    if state in {"Active", "Approved"} or not spec.approval_required:
+        return Standing.BENDS
+    if state == "Expired":
+        return Standing.BENDS if applied_at else Standing.EXPIRED
+    return Standing.PENDING

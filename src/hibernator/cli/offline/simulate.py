@@ -1,0 +1,45 @@
+"""`hibernator simulate`: timelines of everything in the files, as text, JSON, a picture or a calendar."""
+
+from collections.abc import Sequence
+
+from whenever import Instant
+
+from hibernator.cli.offline import out, times
+from hibernator.cli.offline.commands import Output
+from hibernator.cli.offline.pictures import contract, svg, terminal
+from hibernator.cli.offline.pictures.strips import Strip, strip
+from hibernator.cli.offline.scene import Scene
+from hibernator.cli.offline.setting import read_scene
+
+DAYS = 14
+
+
+def run(
+    files: Sequence[str],
+    start: str | None,
+    end: str | None,
+    output: Output,
+    width: int | None,
+    now: Instant | None,
+) -> None:
+    period = times.Range(times.parse("--from", start), times.parse("--to", end), DAYS)
+    scene = read_scene(files)
+    strips = laid_out(scene, period, now or Instant.now())
+    match output:
+        case Output.JSON:
+            out.data(contract.render(strips))
+        case Output.SVG:
+            out.data(svg.render(strips))
+        case Output.ICS:
+            from hibernator.cli.offline.pictures import ics  # the calendar library is slow to import
+
+            out.data(ics.render(strips))
+        case Output.TEXT:
+            console = out.console(width)
+            out.lines(console, terminal.render(strips, console.width, out.ink(console)))
+    out.notes(scene.notes)
+
+
+def laid_out(scene: Scene, period: times.Range, now: Instant) -> list[Strip]:
+    """Each resource over the period, as its own clock sees it."""
+    return [strip(resource, *period.seen_from(resource.zone.name, now)) for resource in scene.resources]
