@@ -143,7 +143,7 @@ def find(kubeconfig: str | None = None, context: str | None = None) -> Credentia
     run in; then the kubeconfig at home.
     """
     named = kubeconfig or os.environ.get("KUBECONFIG")
-    if not named and not context and (place := in_cluster()):
+    if not named and not context and (place := in_cluster(_IN_CLUSTER)):
         return Credentials(place)
     files = paths(kubeconfig)
     if not any(file.exists() for file in files):
@@ -154,7 +154,7 @@ def find(kubeconfig: str | None = None, context: str | None = None) -> Credentia
     return Credentials(load(files, context))
 
 
-def in_cluster(folder: Path = _IN_CLUSTER) -> Place | None:
+def in_cluster(folder: Path) -> Place | None:
     """The service account of the pod that we run in, if we do."""
     host, port = (os.environ.get(f"KUBERNETES_SERVICE_{part}", "") for part in ("HOST", "PORT"))
     if not (host and port and (folder / "token").exists()):
@@ -196,7 +196,7 @@ def _authority(cluster: Cluster) -> bytes:
 def _inline_or_file(inline: str, path: str) -> bytes:
     if inline:
         try:
-            return base64.b64decode(inline, validate=False)
+            return base64.b64decode("".join(inline.split()), validate=True)
         except binascii.Error as error:
             raise BadCredentials(f"the kubeconfig has data that is not base64: {error}") from error
     return _file(path) if path else b""
