@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import aiohttp
 import pytest
@@ -156,6 +156,15 @@ class Rule:
             await self._hit.wait()
 
 
+class Seen(NamedTuple):
+    """A request that came."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    connection: int  # the port that it came from
+
+
 @dataclass(frozen=True)
 class Upstream:
     """A whole answer of the API server."""
@@ -254,7 +263,7 @@ class FaultProxy:
         self.session = session
         self.kubeconfig = kubeconfig
         self.watches: list[Watch] = []
-        self.requests: list[tuple[str, str]] = []  # method and path of everything that came, in order
+        self.requests: list[Seen] = []  # everything that came, in order
         self._rules: list[Rule] = []
 
     def next(self, *, action: Action, method: str = "", path: str = "", times: int = 1) -> Rule:
@@ -262,6 +271,10 @@ class FaultProxy:
         rule = Rule(method, re.compile(path), action, times)
         self._rules.append(rule)
         return rule
+
+    def seen(self, method: str, path: str = "") -> list[Seen]:
+        """The requests that came so far and fit."""
+        return [each for each in self.requests if each.method == method and re.search(path, each.path)]
 
     def clear(self) -> None:
         """Forget all rules and let all watches flow."""
@@ -284,7 +297,8 @@ class FaultProxy:
         return len(frozen)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        self.requests.append((request.method, request.path_qs))
+        peer: tuple[str, int] = _transport(request).get_extra_info("peername")
+        self.requests.append(Seen(request.method, request.path_qs, request.headers, peer[1]))
         exchange = Exchange(self, request, await request.read())
         rule = next((rule for rule in self._rules if rule.wants(request)), None)
         if rule is None:

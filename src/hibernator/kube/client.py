@@ -17,7 +17,7 @@ import msgspec
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.kube.credentials import Credentials
-from hibernator.kube.errors import Invalid, Unavailable, Undecodable, from_status
+from hibernator.kube.errors import Conflict, Invalid, Unavailable, Undecodable, from_status
 from hibernator.kube.fairness import Lanes
 from hibernator.kube.metrics import Metrics
 from hibernator.kube.patch import encode
@@ -46,15 +46,21 @@ class Client:
     """Talks to one API server; share one between everything in a process."""
 
     def __init__(
-        self, credentials: Credentials, *, lanes: Lanes | None = None, metrics: Metrics | None = None
+        self,
+        credentials: Credentials,
+        *,
+        lanes: Lanes | None = None,
+        metrics: Metrics | None = None,
+        deadline: float = 30.0,
     ) -> None:
         self.credentials = credentials
+        self._deadline = deadline  # real seconds for a request, not for waiting for its turn
         self._lanes = lanes or Lanes()
         self._metrics = metrics or Metrics()
         self._transport: Transport | None = None
 
     async def __aenter__(self) -> Self:
-        self._transport = Transport(self.credentials, self._lanes, self._metrics)
+        self._transport = Transport(self.credentials, self._lanes, self._metrics, self._deadline)
         return self
 
     async def __aexit__(
@@ -69,8 +75,8 @@ class Client:
             raise RuntimeError("the client is closed; use it inside `async with`")
         return self._transport
 
-    async def get(self, kind: Kind[T], name: str, namespace: str = "") -> T:
-        return await self._send(kind, "get", "GET", _path(kind, namespace, name))
+    async def get(self, kind: Kind[T], name: str, namespace: str = "", *, subresource: str = "") -> T:
+        return await self._send(kind, "get", "GET", _path(kind, namespace, name, subresource))
 
     async def pages(
         self,
@@ -183,7 +189,13 @@ class Client:
         expected = _query(resourceVersion=resource_version, uid=uid)
         body = {**patch, "metadata": {**patch.get("metadata", {}), **expected}} if expected else patch
         path = _path(kind, namespace, name, subresource)
-        return await self._send(kind, "patch", "PATCH", path, body, content_type=_MERGE_PATCH)
+        try:
+            return await self._send(kind, "patch", "PATCH", path, body, content_type=_MERGE_PATCH)
+        except Invalid as error:
+            # Another object of the same name: the API server takes our UID for an attempt to change it.
+            if uid and any(cause.field == "metadata.uid" for cause in error.causes):
+                raise Conflict(error.message, request=error.request, status=error.status) from error
+            raise
 
     async def apply(
         self,

@@ -47,7 +47,6 @@ class Call:
     query: Mapping[str, str]
     body: bytes | None = None
     content_type: str = "application/json"
-    deadline: float = 30.0
 
     @property
     def reads(self) -> bool:
@@ -61,8 +60,9 @@ class Call:
 class Transport:
     """Sends calls, with bounded connections and fair turns between resources."""
 
-    def __init__(self, credentials: Credentials, lanes: Lanes, metrics: Metrics) -> None:
+    def __init__(self, credentials: Credentials, lanes: Lanes, metrics: Metrics, deadline: float) -> None:
         self._credentials = credentials
+        self._deadline = deadline
         self._lanes = lanes
         self._metrics = metrics
         self._session = aiohttp.ClientSession(
@@ -81,7 +81,7 @@ class Transport:
         """The body of the answer, if it is a success."""
         lane = self._lanes.lane(call.resource)
         loop = asyncio.get_running_loop()
-        give_up = loop.time() + call.deadline
+        give_up = loop.time() + self._deadline
         failures = 0
         while True:
             access = await self._credentials.access()
@@ -107,7 +107,7 @@ class Transport:
     async def _exchange(self, call: Call, access: Access) -> tuple[int, bytes, str]:
         loop = asyncio.get_running_loop()
         start, code = loop.time(), "none"
-        limits = aiohttp.ClientTimeout(total=call.deadline, sock_connect=_CONNECT)
+        limits = aiohttp.ClientTimeout(total=self._deadline, sock_connect=_CONNECT)
         try:
             async with await self._request(call, access, limits) as response:
                 body = await response.read()
@@ -139,7 +139,7 @@ class Transport:
             response = await self._start(call, await self._credentials.access(), silence)
         if response.status in _SUCCESS:
             return response
-        async with response, asyncio.timeout(call.deadline):
+        async with response, asyncio.timeout(self._deadline):
             raise from_answer(
                 response.status,
                 await response.read(),
@@ -153,7 +153,7 @@ class Transport:
         start, code = loop.time(), "none"
         limits = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=silence)
         try:
-            async with asyncio.timeout(call.deadline):
+            async with asyncio.timeout(self._deadline):
                 response = await self._request(call, access, limits)
             code = str(response.status)
             return response
