@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-_TIMEOUT = 30  # seconds
-
 
 class RequestError(Exception):
     """The API server answered with an error; its `Status` message is the text."""
@@ -28,6 +26,7 @@ class Access:
     ca: Path
     cert: Path
     key: Path
+    timeout: float = 30  # seconds
 
     def request(self, method: str, path: str, body: object = None) -> Any:
         """Send one request and return the decoded answer, or its text where that is no JSON."""
@@ -35,7 +34,7 @@ class Access:
         context.load_cert_chain(self.cert, self.key)
         address = urlsplit(self.url)
         connection = http.client.HTTPSConnection(
-            str(address.hostname), address.port, timeout=_TIMEOUT, context=context
+            str(address.hostname), address.port, timeout=self.timeout, context=context
         )
         try:
             content = None if body is None else json.dumps(body)

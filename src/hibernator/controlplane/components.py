@@ -58,6 +58,8 @@ def api_server(layout: Layout, port: int) -> Process:
         API_SERVER,
         etcd_servers=_ETCD_CLIENTS,
         bind_address="127.0.0.1",
+        # Said explicitly, because the server would look for a default route, which a machine may not have.
+        advertise_address="127.0.0.1",
         secure_port=str(port),
         # Endpoints of the `kubernetes` Service may not be loopback addresses, and nobody looks for them here.
         endpoint_reconciler_type="none",
@@ -86,6 +88,9 @@ def controller_manager(layout: Layout) -> Process:
         use_service_account_credentials="true",
         service_account_private_key_file=_relative(layout, layout.key(certs.SERVICE_ACCOUNTS)),
         root_ca_file=_relative(layout, layout.cert(certs.CA)),
+        # The default of 20 requests a second would stretch the start, where each controller gets its token.
+        kube_api_qps="1000",
+        kube_api_burst="1000",
         leader_elect="false",
         secure_port="0",
         profiling="false",

@@ -33,6 +33,7 @@ from hibernator.controlplane.tether import tethered
 
 _START_DEADLINE = 240  # seconds; three are usual, a machine that runs much else at once needs many
 _PORT_ATTEMPTS = 5
+_ANSWER_DEADLINE = 3  # seconds; whoever took the port may accept connections and never answer
 _LOOK_EVERY = 0.05  # seconds, while something starts
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -112,7 +113,8 @@ class Supervisor:
             port = _free_port()
             url = f"https://127.0.0.1:{port}"
             components.write_files(layout, url)
-            access = Access(url, layout.cert(certs.CA), layout.cert(certs.ADMIN), layout.key(certs.ADMIN))
+            files = (layout.cert(certs.CA), layout.cert(certs.ADMIN), layout.key(certs.ADMIN))
+            access = Access(url, *files, timeout=_ANSWER_DEADLINE)
             self._spawn(components.api_server(layout, port))
             try:
                 self._until("kube-apiserver is ready", partial(access.request, "GET", "/readyz"))
