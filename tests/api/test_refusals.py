@@ -12,6 +12,7 @@ from api.corpus.cases import Bad, Good
 from api.objects import Json, scaler
 from hibernator.api.checks import check_document
 from hibernator.api.hibernateplan import Schedule
+from hibernator.api.kinds import all_kinds
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
 from hibernator.api.timewindowscaler import TimeWindowScalerSpec
@@ -43,16 +44,26 @@ def _read(value: Any, kind: Any) -> Any:
     return msgspec.convert(value, kind)
 
 
-def tried(cluster: ClusterInTest, document: Json) -> None:
+def tried(cluster: ClusterInTest, document: Json) -> Json:
     """Create a document without keeping it; KubectlError is what a user reads."""
-    cluster.kubectl(
-        "create", "--dry-run=server", "--namespace=default", "-f", "-", input=json.dumps(document)
+    done = cluster.kubectl(
+        "create",
+        "--dry-run=server",
+        "--namespace=default",
+        "--output=json",
+        "-f",
+        "-",
+        input=json.dumps(document),
     )
+    stored: Json = json.loads(done.stdout)
+    return stored
 
 
 @pytest.mark.parametrize("case", GOOD, ids=lambda case: case.sentence)
-def test_the_api_server_accepts(case: Good, crds: ClusterInTest) -> None:
-    tried(crds, case.document)
+def test_the_api_server_accepts_and_fills_in_what_the_types_do(case: Good, crds: ClusterInTest) -> None:
+    kind = next(kind for kind in all_kinds() if kind.kind == case.document["kind"])
+    stored = msgspec.convert(tried(crds, case.document), kind.type)
+    assert stored.spec == msgspec.convert(case.document, kind.type).spec
 
 
 @pytest.mark.parametrize("case", GOOD, ids=lambda case: case.sentence)

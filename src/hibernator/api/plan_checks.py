@@ -100,7 +100,7 @@ def _circles(edges: set[tuple[str, str]]) -> Iterator[Problem]:
         try:
             order.prepare()
         except CycleError as error:
-            names: list[str] = error.args[1]
+            names = _from_the_first(error.args[1])
             circle = " → ".join(names)
             yield Problem(
                 f"{_STRATEGY}.dependencies",
@@ -111,6 +111,12 @@ def _circles(edges: set[tuple[str, str]]) -> Iterator[Problem]:
             edges = edges - set(pairwise(names))
         else:
             return
+
+
+def _from_the_first(circle: list[str]) -> list[str]:
+    """Begin a circle, whose first name is also its last, with the name that comes first in the alphabet."""
+    start = circle.index(min(circle))
+    return [*circle[start:-1], *circle[: start + 1]]
 
 
 def _stages(strategy: Document, targets: list[str]) -> Iterator[Problem]:
