@@ -1,0 +1,157 @@
+"""The certificates under which the webhooks are served, and when each is replaced by the next.
+
+An authority signs one serving certificate and its key is then forgotten, so that nobody can sign another. A
+new pair is made long before the old one ends and first only *announced*: its authority goes into the bundle
+that API servers are told to trust. It is served a day later, when every API server has heard of it, and the
+old authority stays in the bundle until it ends. So at no moment does anybody meet a certificate that they do
+not trust yet, whichever replica answers.
+
+Everything here is computed from the arguments; `secret` keeps it in the cluster.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
+from whenever import Instant, TimeDelta
+
+from hibernator.admission.authority import issue
+
+LIFETIME: Final = TimeDelta(hours=90 * 24)
+RENEWAL: Final = TimeDelta(hours=30 * 24)  # before the end
+ANNOUNCEMENT: Final = TimeDelta(hours=24)
+CLOCK_SKEW: Final = TimeDelta(hours=1)
+
+# The keys of the Secret; the first three are what cert-manager writes, too.
+BUNDLE: Final = "ca.crt"
+CERTIFICATE: Final = "tls.crt"
+KEY: Final = "tls.key"
+NEXT_CERTIFICATE: Final = "next.crt"
+NEXT_KEY: Final = "next.key"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A serving certificate and its key, as PEM."""
+
+    certificate: bytes
+    key: bytes
+
+    @property
+    def parsed(self) -> x509.Certificate:
+        return x509.load_pem_x509_certificate(self.certificate)
+
+    @property
+    def begins(self) -> Instant:
+        return Instant(self.parsed.not_valid_before_utc)
+
+    @property
+    def ends(self) -> Instant:
+        return Instant(self.parsed.not_valid_after_utc)
+
+    @property
+    def names(self) -> frozenset[str]:
+        extension = self.parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        addresses = extension.get_values_for_type(x509.IPAddress)
+        return frozenset([*extension.get_values_for_type(x509.DNSName), *map(str, addresses)])
+
+
+@dataclass(frozen=True, slots=True)
+class Keyring:
+    """What is served, what will be, and whom to trust meanwhile."""
+
+    current: Pair
+    authorities: tuple[bytes, ...]  # PEM
+    upcoming: Pair | None = None
+
+    @property
+    def bundle(self) -> bytes:
+        return b"".join(self.authorities)
+
+
+def first(names: Iterable[str], now: Instant) -> Keyring:
+    """A keyring to begin with."""
+    authority, pair = _issue(names, now)
+    return Keyring(pair, (authority,))
+
+
+def step(ring: Keyring, names: frozenset[str], now: Instant) -> Keyring:
+    """The keyring as it has to be now: the same one when nothing is to be done.
+
+    One call goes one step, and each must be told to the API servers before the next is taken.
+    """
+    ring = replace(ring, authorities=tuple(pem for pem in ring.authorities if _end(pem) > now))
+    if ring.current.ends <= now or not names <= ring.current.names:
+        # Nobody can reach us by the old certificate: there is nothing to hand over.
+        authority, pair = _issue(names, now)
+        return Keyring(pair, (*ring.authorities, authority))
+    if ring.upcoming is None and now >= ring.current.ends - RENEWAL:
+        authority, pair = _issue(names, now)
+        return replace(ring, authorities=(*ring.authorities, authority), upcoming=pair)
+    if ring.upcoming is not None and now >= _served_from(ring.upcoming):
+        return replace(ring, current=ring.upcoming, upcoming=None)
+    return ring
+
+
+def next_step(ring: Keyring) -> Instant:
+    """When `step` will have something to do again."""
+    due = _served_from(ring.upcoming) if ring.upcoming else ring.current.ends - RENEWAL
+    return min([due, *map(_end, ring.authorities)])
+
+
+def to_data(ring: Keyring) -> dict[str, bytes]:
+    """Write the keyring as the data of a Secret."""
+    data = {BUNDLE: ring.bundle, CERTIFICATE: ring.current.certificate, KEY: ring.current.key}
+    if ring.upcoming:
+        data |= {NEXT_CERTIFICATE: ring.upcoming.certificate, NEXT_KEY: ring.upcoming.key}
+    return data
+
+
+def from_data(data: Mapping[str, bytes]) -> Keyring:
+    """Read the data of a Secret; ValueError says what is wrong with it."""
+    try:
+        authorities = tuple(map(_pem, x509.load_pem_x509_certificates(data[BUNDLE])))
+        current = _checked(Pair(data[CERTIFICATE], data[KEY]), authorities)
+        upcoming = None
+        if NEXT_CERTIFICATE in data:
+            upcoming = _checked(Pair(data[NEXT_CERTIFICATE], data[NEXT_KEY]), authorities)
+    except KeyError as error:
+        raise ValueError(f"{error.args[0]} is missing") from error
+    except x509.ExtensionNotFound as error:
+        raise ValueError(str(error)) from error
+    return Keyring(current, authorities, upcoming)
+
+
+def _checked(pair: Pair, authorities: Iterable[bytes]) -> Pair:
+    """The pair, if it fits together and one of these authorities vouches for it."""
+    key = serialization.load_pem_private_key(pair.key, None)
+    if key.public_key() != pair.parsed.public_key():
+        raise ValueError("the key does not belong to the certificate")
+    for authority in authorities:
+        try:
+            pair.parsed.verify_directly_issued_by(x509.load_pem_x509_certificate(authority))
+        except (ValueError, TypeError, InvalidSignature):
+            continue
+        pair.names  # noqa: B018 - raises when there are none
+        return pair
+    raise ValueError(f"no authority in {BUNDLE} has signed the certificate")
+
+
+def _served_from(pair: Pair) -> Instant:
+    return pair.begins + CLOCK_SKEW + ANNOUNCEMENT
+
+
+def _end(authority: bytes) -> Instant:
+    return Instant(x509.load_pem_x509_certificate(authority).not_valid_after_utc)
+
+
+def _issue(names: Iterable[str], now: Instant) -> tuple[bytes, Pair]:
+    authority, certificate, key = issue(names, now - CLOCK_SKEW, now + LIFETIME)
+    return authority, Pair(certificate, key)
+
+
+def _pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(serialization.Encoding.PEM)

@@ -1,0 +1,167 @@
+"""What the API server asks a webhook and how it wants to be answered, so that a webhook is a small function.
+
+    handlers = {
+        "/convert": conversion({"TimeWindowScaler": converted}),
+        "/validate-plans": admission(check_plan),
+    }
+
+A handler takes the body of a request and gives the body of the answer. A body that is no review raises
+`msgspec.DecodeError`, which the server answers with a 400.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeVar
+
+import msgspec
+
+from hibernator.api.conversion import ConversionError, Document
+
+Handler = Callable[[bytes], Awaitable[bytes]]
+Convert = Callable[[Document, str], Document]
+T = TypeVar("T")
+
+_NOTHING: Final = msgspec.Raw(b"null")
+_AT_ONCE: Final = 50  # objects to convert before others get their turn: a list can have thousands
+
+
+class UserInfo(msgspec.Struct, frozen=True):
+    """Who asks, as the API server has authenticated them."""
+
+    username: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+
+
+class GroupVersionResource(msgspec.Struct, frozen=True):
+    group: str
+    version: str
+    resource: str
+
+
+class AdmissionRequest(msgspec.Struct, frozen=True, rename="camel"):
+    """What somebody wants to do. The objects are decoded only by whoever looks at them."""
+
+    uid: str
+    operation: Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+    resource: GroupVersionResource
+    user_info: UserInfo
+    sub_resource: str = ""
+    name: str = ""
+    namespace: str = ""
+    object: msgspec.Raw = _NOTHING
+    old_object: msgspec.Raw = _NOTHING
+    dry_run: bool = False
+
+    def new(self, kind: type[T]) -> T:
+        """The object as it shall become; there is one unless something is to be deleted."""
+        return msgspec.json.decode(self.object, type=kind)
+
+    def old(self, kind: type[T]) -> T:
+        """The object as it is; there is one unless it is to be created."""
+        return msgspec.json.decode(self.old_object, type=kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Yes, perhaps with changes (a JSON patch, RFC 6902) and with words that kubectl prints as warnings."""
+
+    patch: Sequence[Mapping[str, Any]] = ()
+    warnings: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """No; the message is what the user reads."""
+
+    message: str
+    code: int = 403
+    reason: str = "Forbidden"
+
+
+Verdict = Allowed | Denied
+
+
+class _ConversionRequest(msgspec.Struct, frozen=True):
+    uid: str
+    desired_version: str = msgspec.field(name="desiredAPIVersion")
+    objects: list[dict[str, Any]]
+
+
+class _ConversionReview(msgspec.Struct, frozen=True, rename="camel"):
+    api_version: Literal["apiextensions.k8s.io/v1"]
+    kind: Literal["ConversionReview"]
+    request: _ConversionRequest
+
+
+class _AdmissionReview(msgspec.Struct, frozen=True, rename="camel"):
+    api_version: Literal["admission.k8s.io/v1"]
+    kind: Literal["AdmissionReview"]
+    request: AdmissionRequest
+
+
+def conversion(converters: Mapping[str, Convert]) -> Handler:
+    """Make the handler of a CRD's conversion webhook from one function for each kind."""
+    decoder = msgspec.json.Decoder(_ConversionReview)
+
+    async def handle(body: bytes) -> bytes:
+        review = _decoded(decoder, body)
+        try:
+            objects = await _converted(review.request, converters)
+            answer = {"convertedObjects": objects, "result": {"status": "Success"}}
+        except ConversionError as error:
+            answer = {"result": {"status": "Failure", "message": str(error)}}
+        return _answer(review.api_version, review.kind, {"uid": review.request.uid, **answer})
+
+    return handle
+
+
+def admission(judge: Callable[[AdmissionRequest], Awaitable[Verdict]]) -> Handler:
+    """Make the handler of a mutating or validating webhook.
+
+    When `judge` fails, so does the request, and the webhook's `failurePolicy` says what that means.
+    """
+    decoder = msgspec.json.Decoder(_AdmissionReview)
+
+    async def handle(body: bytes) -> bytes:
+        review = _decoded(decoder, body)
+        answer = _verdict(await judge(review.request))
+        return _answer(review.api_version, review.kind, {"uid": review.request.uid, **answer})
+
+    return handle
+
+
+def _decoded(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
+    try:
+        return decoder.decode(body)
+    except RecursionError as error:
+        raise msgspec.DecodeError("it is nested too deeply") from error
+
+
+async def _converted(request: _ConversionRequest, converters: Mapping[str, Convert]) -> list[Document]:
+    objects = []
+    for count, document in enumerate(request.objects, 1):
+        kind = document.get("kind")
+        if not isinstance(kind, str) or kind not in converters:
+            raise ConversionError(f"{kind} is not a kind that this webhook converts")
+        objects.append(converters[kind](document, request.desired_version))
+        if count % _AT_ONCE == 0:
+            await asyncio.sleep(0)
+    return objects
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    match verdict:
+        case Denied(message, code, reason):
+            return {"allowed": False, "status": {"message": message, "code": code, "reason": reason}}
+        case Allowed(patch, warnings):
+            answer: dict[str, Any] = {"allowed": True}
+            if patch:
+                answer |= {"patchType": "JSONPatch", "patch": msgspec.json.encode(patch)}
+            return answer | ({"warnings": warnings} if warnings else {})
+
+
+def _answer(api_version: str, kind: str, response: Mapping[str, Any]) -> bytes:
+    return msgspec.json.encode({"apiVersion": api_version, "kind": kind, "response": response})
