@@ -39,6 +39,10 @@ def _root(
 app.add_typer(controlplane.app, name="controlplane")
 app.command()(crds.crds)
 app.command()(offline.simulate)
+app.command()(offline.validate)
+app.command()(offline.explain)
+app.command()(offline.diff)
+app.command()(offline.convert)
 
 
 def main() -> None:

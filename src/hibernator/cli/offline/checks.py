@@ -3,34 +3,48 @@
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from hibernator.api import timewindowscaler_v1beta1 as v1beta1
 from hibernator.api.checks import check_document
 from hibernator.api.hibernateplan import Schedule
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
-from hibernator.api.timewindowscaler import TimeWindowScalerSpec
+from hibernator.cli.offline import scalers
 from hibernator.cli.offline.loading.documents import Document, Mistake
+from hibernator.cli.offline.migrate import (
+    GROUP,
+    MOVED_KINDS,
+    OLD_GROUP,
+    has_cron_lines,
+    migrated,
+    order,
+)
 from hibernator.cli.offline.repair import repaired
-from hibernator.schedule.problems import check_exception, check_scaler, check_schedule
+from hibernator.schedule.problems import check_exception, check_schedule
 
 
 class _Timed(NamedTuple):
     """The part of a kind that is about time, and what checks it."""
 
-    steps: tuple[str, ...]
+    path: str
+    part: Callable[[Document], Any]
     type: type[Any]
     check: Callable[[Any], Iterator[Problem]]
 
 
 _TIMED = {
-    "HibernatePlan": _Timed(("spec", "schedule"), Schedule, check_schedule),
-    "ScheduleException": _Timed(("spec",), ScheduleExceptionSpec, check_exception),
-    "TimeWindowScaler": _Timed(("spec",), TimeWindowScalerSpec, check_scaler),
+    "HibernatePlan": _Timed(
+        "spec.schedule", lambda document: document.part("spec", "schedule"), Schedule, check_schedule
+    ),
+    "ScheduleException": _Timed(
+        "spec", lambda document: document.part("spec"), ScheduleExceptionSpec, check_exception
+    ),
+    "TimeWindowScaler": _Timed("spec", scalers.as_v1beta1, v1beta1.TimeWindowScalerSpec, scalers.check),
 }
 
 
 def mistakes(document: Document) -> list[Mistake]:
     """All that is wrong with a document of one of our kinds."""
-    return [document.mistake(problem) for problem in _problems(document)]
+    return [document.mistake(problem) for problem in (*outdated(document), *_problems(document))]
 
 
 def timing_mistakes(document: Document) -> list[Mistake]:
@@ -43,11 +57,24 @@ def timing_mistakes(document: Document) -> list[Mistake]:
     ]
 
 
+def outdated(document: Document) -> Iterator[Problem]:
+    """What a cluster would refuse, although we know how it was meant."""
+    fix = f"Run: {order(document)}"
+    if document.kind in MOVED_KINDS and document.group == OLD_GROUP:
+        yield Problem("apiVersion", document.value["apiVersion"], f"the kind has moved to {GROUP}", fix)
+    if has_cron_lines(document):
+        line = document.part("spec", "schedule", "hibernate")
+        yield Problem("spec.schedule.hibernate", line, "cron lines have given way to offHours", fix)
+
+
 def _problems(document: Document) -> list[Problem]:
     """Shape and time together; where both complain about the same place, time knows better."""
-    about_time = list(_time_problems(document))
+    modern = migrated(document)
+    if modern.problems:
+        return list(modern.problems)
+    about_time = list(_time_problems(modern.document))
     told = {problem.path for problem in about_time}
-    about_shape = [problem for problem in check_document(document.value) if problem.path not in told]
+    about_shape = [problem for problem in check_document(modern.document.value) if problem.path not in told]
     return about_shape + about_time
 
 
@@ -55,10 +82,9 @@ def _time_problems(document: Document) -> Iterator[Problem]:
     timed = _TIMED.get(document.kind)
     if timed is None:
         return
-    typed = repaired(document.part(*timed.steps), timed.type)
+    typed = repaired(timed.part(document), timed.type)
     if typed is None:
         return
-    prefix = f"{'.'.join(timed.steps)}."
     for problem in timed.check(typed.value):
-        if not typed.concerns(problem.path.removeprefix(prefix)):
+        if not typed.concerns(problem.path.removeprefix(f"{timed.path}.")):
             yield problem

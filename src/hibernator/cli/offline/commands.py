@@ -25,6 +25,24 @@ From = Annotated[
 ]
 
 
+Width = Annotated[
+    int | None,
+    typer.Option(
+        min=40, max=400, help="The columns of the text.", show_default="those of the terminal, or 80"
+    ),
+]
+
+
+class DiffOutput(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+class Format(StrEnum):
+    OFF_HOURS = "off-hours"
+    CRON = "cron"
+
+
 class Output(StrEnum):
     TEXT = "text"
     JSON = "json"
@@ -48,12 +66,7 @@ def simulate(
             help="text for the terminal, json for programs, svg for a picture, ics for a calendar.",
         ),
     ] = Output.TEXT,
-    width: Annotated[
-        int | None,
-        typer.Option(
-            min=40, max=400, help="The columns of the text.", show_default="those of the terminal, or 80"
-        ),
-    ] = None,
+    width: Width = None,
 ) -> None:
     """Show what will be asleep when, and how many replicas will run.
 
@@ -67,3 +80,96 @@ def simulate(
     from hibernator.cli.offline.simulate import run
 
     run(filename, start, end, output, width, context.obj)
+
+
+def validate(filename: Files) -> None:
+    """Find every mistake in files before a cluster sees them.
+
+    Each mistake is told with its file, document, field, value and fix. The exit code is 1 if there is one.
+
+    `hibernator validate -f plans/`
+
+    `helm template my-chart | hibernator validate -f -`
+    """
+    from hibernator.cli.offline.validate import run
+
+    run(filename)
+
+
+def explain(
+    context: typer.Context,
+    filename: Files,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="The plan or scaler: its name, or namespace/name. All when absent."
+        ),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="TIME",
+            help="The moment: 2026-03-01T08:00:00Z, or 2026-03-01 for midnight on the local clock.",
+            show_default="now",
+        ),
+    ] = None,
+) -> None:
+    """Say in words why something is asleep or awake, and when that changes.
+
+    `hibernator explain dev -f plans/`
+
+    `hibernator explain -f plan.yaml --at 2026-12-25T09:00:00Z`
+    """
+    from hibernator.cli.offline.explain import run
+
+    run(filename, name, at, context.obj)
+
+
+def diff(
+    context: typer.Context,
+    filename: Annotated[
+        list[str],
+        typer.Option(
+            "-f",
+            "--filename",
+            metavar="FILE",
+            help="Twice: the old version, then the new one. A file, a directory, or - for standard input.",
+        ),
+    ],
+    start: From = None,
+    end: Annotated[
+        str | None,
+        typer.Option("--to", metavar="TIME", help="Where to end.", show_default="four weeks later"),
+    ] = None,
+    output: Annotated[
+        DiffOutput, typer.Option("-o", "--output", help="text for the terminal, json for programs.")
+    ] = DiffOutput.TEXT,
+    width: Width = None,
+) -> None:
+    """Compare two versions: what would change over the next four weeks.
+
+    `hibernator diff -f old.yaml -f new.yaml`
+
+    `git show HEAD:plan.yaml | hibernator diff -f - -f plan.yaml`
+    """
+    from hibernator.cli.offline.diff import run
+
+    run(filename, start, end, output, width, context.obj)
+
+
+def convert(
+    filename: Files,
+    to: Annotated[Format, typer.Option("--to", help="The format of the plans that are printed.")],
+) -> None:
+    """Convert plans between cron lines and off-hours.
+
+    Prints all documents: plans are converted (and lose their comments), everything else stays as it is.
+    To off-hours, plans and exceptions also move to the group hibernator.ardikabs.com. What has no equivalent
+    is refused.
+
+    `hibernator convert -f old/ --to off-hours > plans.yaml`
+    """
+    from hibernator.cli.offline.convert import run
+
+    run(filename, to)

@@ -26,6 +26,11 @@ def lines(target: Console, texts: Iterable[Text]) -> None:
         target.print(text, soft_wrap=True)
 
 
+def line(text: str) -> None:
+    _forgive(sys.stdout)
+    typer.echo(text)
+
+
 def data(text: str) -> None:
     """What programs read is UTF-8, whatever the terminal speaks."""
     typer.echo(text.encode(), nl=False)

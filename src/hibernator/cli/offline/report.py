@@ -1,6 +1,6 @@
 """How mistakes and notes are told on the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import typer
@@ -21,13 +21,18 @@ def sentence(mistake: Mistake) -> str:
     return f"{': '.join(parts)}: {problem.message.rstrip('.')}. {problem.fix}"
 
 
+def ordered(mistakes: Iterable[Mistake]) -> list[Mistake]:
+    """As a reader goes through the files."""
+    return sorted(mistakes, key=lambda mistake: (mistake.place.file, mistake.place.line))
+
+
 def _quoted(value: Any, message: str) -> bool:
     return isinstance(value, str | int) and str(value) in message
 
 
 def refuse(mistakes: Sequence[Mistake]) -> None:
     """End a command that cannot go on with what it was given."""
-    for mistake in mistakes:
+    for mistake in ordered(mistakes):
         typer.echo(sentence(mistake), err=True)
     if mistakes:
         raise CliError(f"{counted(len(mistakes), 'mistake')}, so that there is nothing to show.")

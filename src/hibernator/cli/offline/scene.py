@@ -7,13 +7,13 @@ such as an exception whose plan is not among the files, becomes a note.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 import msgspec
 
 from hibernator.api.hibernateplan import PlanHolidays, Schedule
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
-from hibernator.api.timewindowscaler import ScalerHolidays, TimeWindowScalerSpec
+from hibernator.api.timewindowscaler import ScalerHolidays
+from hibernator.cli.offline import scalers
 from hibernator.cli.offline.loading.documents import Document
 from hibernator.schedule.holidays import Holidays, load_holidays
 from hibernator.schedule.plan import PlanTimeline
@@ -136,15 +136,23 @@ class _Builder:
         )
 
     def _scaler(self, document: Document) -> Resource:
-        spec = msgspec.convert(document.part("spec"), TimeWindowScalerSpec)
+        spec = scalers.decoded(document)
         holidays = self._holidays(document, spec.holidays)
+        baseline = scalers.baseline(document, spec, self._documents)
         if spec.pause:
             self.notes.append(f"{document.title} is paused: until it goes on, nothing is scaled.")
+        if scalers.has_shares(spec) and baseline is None:
+            self.notes.append(
+                f"{document.title} has shares of its {spec.target_ref.kind}, which is not among the files: "
+                "they are shown as shares of one replica."
+            )
+        if scalers.is_measured(spec):
+            self.notes.append(f"{document.title} has measured numbers: they are shown at their most.")
         return Resource(
             document.kind,
             document.namespace,
             document.name,
-            ScalerTimeline.of(spec, holidays),
+            scalers.timeline(spec, holidays, 1 if baseline is None else baseline),
             holidays,
             spec.holidays.mode if spec.holidays else "ignore",
         )
@@ -152,9 +160,9 @@ class _Builder:
     def _bent(self, documents: Iterable[Document]) -> tuple[Bent, ...]:
         """The exceptions of a plan, the older first, because only one holds at a time."""
         found = []
-        for document in sorted(documents, key=_age):
+        for document in sorted(documents, key=age):
             spec = msgspec.convert(document.part("spec"), ScheduleExceptionSpec)
-            standing = _standing(spec, document.part("status", "state"), document.part("status", "appliedAt"))
+            standing = standing_of(document, spec)
             if standing is not Standing.BENDS and standing not in _PROPOSED:
                 self.notes.append(f"{document.title} changes nothing: it is {standing}.")
             found.append(Bent(document.name, spec, standing))
@@ -189,13 +197,15 @@ def text_data(config_map: Document) -> dict[str, str]:
     )
 
 
-def _age(document: Document) -> tuple[str, str]:
+def age(document: Document) -> tuple[str, str]:
+    """By which exceptions come one after the other: the older first, then the lesser name."""
     created = document.part("metadata", "creationTimestamp")
     return (created if isinstance(created, str) else "9999"), document.name
 
 
-def _standing(spec: ScheduleExceptionSpec, state: Any, applied_at: Any) -> Standing:
+def standing_of(document: Document, spec: ScheduleExceptionSpec) -> Standing:
     """Where an exception is: as its status says, or where it will be once the cluster has seen it."""
+    state, applied_at = document.part("status", "state"), document.part("status", "appliedAt")
     if spec.cancelled or state == "Cancelled":
         return Standing.CANCELLED
     if state == "Rejected":

@@ -1,12 +1,15 @@
 """From the names after `-f` to a scene: what all commands that show timelines begin with."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hibernator.cli.exits import CliError
 from hibernator.cli.offline.checks import timing_mistakes
 from hibernator.cli.offline.loading.documents import load
+from hibernator.cli.offline.migrate import is_old, migrated, order
 from hibernator.cli.offline.report import refuse
 from hibernator.cli.offline.scene import Scene, stage
+from hibernator.cli.offline.together import duplicates
 
 
 def read_scene(files: Sequence[str]) -> Scene:
@@ -15,11 +18,21 @@ def read_scene(files: Sequence[str]) -> Scene:
     mistakes = list(loaded.mistakes)
     for document in loaded.documents:
         mistakes += timing_mistakes(document)
+    mistakes += duplicates(loaded.documents)
     refuse(mistakes)
-    scene = stage(loaded.documents)
+    documents, notes = [], []
+    for document in loaded.documents:
+        modern = migrated(document)
+        documents.append(modern.document)
+        if is_old(document):
+            notes.append(
+                f"{document.title} is in the old format, and shown as if converted: {order(document)}"
+            )
+            notes += modern.notes
+    scene = stage(documents)
     if not scene.resources:
         raise CliError(
             "There is no HibernatePlan and no TimeWindowScaler in these files.",
             hint="Name the files that have them: hibernator simulate -f plan.yaml",
         )
-    return scene
+    return replace(scene, notes=(*notes, *scene.notes))

@@ -56,6 +56,7 @@ class Document:
     place: Place
     lines: dict[str, int]
     prefix: str = ""  # where in the YAML document the object begins: `items[3]` in a List
+    text: str = ""  # as it was written, where it can be told apart from the rest of its file
 
     @property
     def kind(self) -> str:
@@ -183,7 +184,7 @@ def _expand(parsed: Parsed, place: Place) -> Iterator[Document | Mistake]:
             else:
                 yield _not_an_object(item, inside)
     else:
-        yield Document(value, place, parsed.lines)
+        yield Document(value, place, parsed.lines, text=parsed.text)
 
 
 def _not_an_object(value: Any, place: Place) -> Mistake:

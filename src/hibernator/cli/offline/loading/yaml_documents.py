@@ -9,7 +9,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
@@ -41,17 +41,25 @@ class Parsed:
     value: Any
     line: int
     lines: dict[str, int]
+    text: str = ""  # as it was written, where it has a part of the file for itself
 
 
 def read(text: str) -> Iterator[Parsed | UnreadableError]:
     """Every document of a text. One that cannot be read does not hide the others."""
     for part, skipped in _parts(text):
-        try:
-            yield from _Reader(skipped).documents(part)
-        except UnreadableError as error:
-            yield error
-        except yaml.YAMLError as error:
-            yield _unreadable(error, part, skipped)
+        documents = list(_in_part(part, skipped))
+        if len(documents) == 1 and isinstance(documents[0], Parsed):
+            documents = [replace(documents[0], text=part)]
+        yield from documents
+
+
+def _in_part(part: str, skipped: int) -> Iterator[Parsed | UnreadableError]:
+    try:
+        yield from _Reader(skipped).documents(part)
+    except UnreadableError as error:
+        yield error
+    except yaml.YAMLError as error:
+        yield _unreadable(error, part, skipped)
 
 
 def _parts(text: str) -> Iterator[tuple[str, int]]:

@@ -9,18 +9,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from icalendar import Calendar, Event
-from whenever import Instant, TimeDelta
+from whenever import Instant
 
 from hibernator.cli.offline.pictures.strips import Strip
 from hibernator.cli.offline.pictures.tones import is_asleep, words
 from hibernator.cli.offline.scene import Resource
+from hibernator.cli.offline.spells import spell
 from hibernator.schedule.ticks import to_instant
 from hibernator.schedule.timeline import Interval
 from hibernator.schedule.verdicts import Reason
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "hibernator.ardikabs.com")
-_TICK = TimeDelta(microseconds=1)
-_MOST_STEPS = 50  # how many changes of the reason alone a single sleep may have
 
 
 def render(strips: Sequence[Strip]) -> str:
@@ -41,7 +40,8 @@ def _events(strip: Strip) -> Iterator[Event]:
         if _shown(resource, run[0]):
             start, end = _whole(resource, run)
             summary = f"{resource.name}: {words(run[0].value)}"
-            messages = list(dict.fromkeys(interval.message for interval in run))
+            whole = resource.timeline.between(start, end)
+            messages = dict.fromkeys(interval.message for interval in whole)
             yield _event(resource, start, end, summary, "\n".join(messages))
     for proposal in strip.proposals:
         name = proposal.exception.name
@@ -73,20 +73,8 @@ def _shown(resource: Resource, interval: Interval[Any]) -> bool:
 
 def _whole(resource: Resource, run: Sequence[Interval[Any]]) -> tuple[Instant, Instant]:
     """When it really begins and ends, beyond the range that was asked for."""
-    start, end = run[0].start, run[-1].end
-    answer = resource.timeline.at(start)
-    for _ in range(_MOST_STEPS):
-        if answer.value != run[0].value or answer.since is None:
-            break
-        start = answer.since
-        answer = resource.timeline.at(start - _TICK)
-    answer = resource.timeline.at(end - _TICK)
-    for _ in range(_MOST_STEPS):
-        if answer.value != run[0].value or answer.until is None:
-            break
-        end = answer.until
-        answer = resource.timeline.at(end)
-    return start, end
+    whole = spell(resource.timeline, run[0].start)
+    return whole.since or run[0].start, whole.until or run[-1].end
 
 
 def _event(

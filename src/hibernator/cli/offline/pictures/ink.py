@@ -72,3 +72,10 @@ MEANINGS = {
     Tone(asleep=True, cause=Cause.EXCEPTION): "asleep by exception",
     Tone(asleep=False, cause=Cause.EXCEPTION): "awake by exception",
 }
+
+Look = tuple[str, str, str]  # a character, its style, and what it means
+
+NEWLY_ASLEEP: Look = ("+", "bold green", "asleep in the new version only")
+NEWLY_AWAKE: Look = ("-", "bold red", "asleep in the old version only")
+MORE: Look = ("+", "bold green", "more replicas in the new version")
+FEWER: Look = ("-", "bold red", "fewer replicas in the new version")

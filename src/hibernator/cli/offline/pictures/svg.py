@@ -27,6 +27,7 @@ _HIGH = 18
 _STEP = 22
 _DIGIT = 7
 _NOTE_CHARACTERS = 26
+_LEAST_ROOM = 3
 
 _NOTE_CLASSES = {
     Mark.CLOCK: "quiet",
@@ -205,7 +206,7 @@ def _fitted(words: str, room: int) -> str:
     """No more characters than there is room for; nothing, where there is next to none."""
     if len(words) <= room:
         return words
-    return f"{words[: room - 1]}…" if room > 3 else ""
+    return f"{words[: room - 1]}…" if room > _LEAST_ROOM else ""
 
 
 def _text(words: str) -> str:

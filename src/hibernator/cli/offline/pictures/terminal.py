@@ -1,12 +1,22 @@
 """Timelines in a terminal: a row for each day, the hours of the local clock across it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 from rich.text import Text
 
 from hibernator.cli.offline.pictures.days import Day, days, within
-from hibernator.cli.offline.pictures.ink import MEANINGS, PROPOSED, STYLES, Ink
+from hibernator.cli.offline.pictures.ink import (
+    FEWER,
+    MEANINGS,
+    MORE,
+    NEWLY_ASLEEP,
+    NEWLY_AWAKE,
+    PROPOSED,
+    STYLES,
+    Ink,
+    Look,
+)
 from hibernator.cli.offline.pictures.notes import footnotes, notes
 from hibernator.cli.offline.pictures.strips import Change, Strip, totals
 from hibernator.cli.offline.pictures.tones import Tone, is_asleep, tone
@@ -29,6 +39,11 @@ def render(strips: Sequence[Strip], width: int, ink: Ink) -> Iterator[Text]:
         yield from _Sheet(strip, width, ink).lines()
 
 
+def render_changes(strip: Strip, changes: Sequence[Change], width: int, ink: Ink) -> Iterator[Text]:
+    """The days of a new version on which something has changed, with marks where it has."""
+    yield from _Sheet(strip, width, ink, changes).changed_days()
+
+
 def spread(day: Day, spans: Sequence[Span], cells: int) -> list[tuple[int | None, int]]:
     """For each cell of a day the span that holds for most of it, by its number, and for how long."""
     width = DAY // cells
@@ -44,8 +59,9 @@ def spread(day: Day, spans: Sequence[Span], cells: int) -> list[tuple[int | None
 class _Sheet:
     """The picture of one resource."""
 
-    def __init__(self, strip: Strip, width: int, ink: Ink) -> None:
+    def __init__(self, strip: Strip, width: int, ink: Ink, changes: Sequence[Change] = ()) -> None:
         self._strip = strip
+        self._changes = changes
         self._ink = ink
         self._width = width
         self._per_hour = max(1, min(_FINEST, (width - _LABEL - _NOTES) // _HOURS))
@@ -55,7 +71,7 @@ class _Sheet:
         self._is_plan = strip.resource.is_plan
         self._most = max((each.value for each in strip.intervals if not self._is_plan), default=0)
         self._used: set[Tone] = set()
-        self._hatched: set[bool] = set()
+        self._overlaid: dict[str, tuple[str, str]] = {}  # a character, its style and its meaning
 
     def lines(self) -> Iterator[Text]:
         resource = self._strip.resource
@@ -67,6 +83,13 @@ class _Sheet:
         yield from self._legend()
         for mark, name, about in footnotes(self._strip):
             yield Text.assemble(f"{self._ink.marks[mark]} ", (name, "bold"), f": {about}")
+
+    def changed_days(self) -> Iterator[Text]:
+        yield Text(self._axis(), style="dim")
+        for day in days(self._strip.resource.zone, self._strip.first, self._strip.last):
+            if any(day.touches(change.start, change.end) for change in self._changes):
+                yield self._day(day)
+        yield from self._legend()
 
     def _axis(self) -> str:
         step = 3 if self._per_hour > 1 else 6
@@ -91,7 +114,8 @@ class _Sheet:
         if not self._is_plan:
             self._write_numbers(cells, shown)
         for proposal in self._strip.proposals:
-            self._hatch(cells, day, proposal.changes)
+            self._overlay(cells, day, proposal.changes, self._hatched)
+        self._overlay(cells, day, self._changes, self._changed)
         return cells
 
     def _cell(self, index: int | None) -> Cell:
@@ -108,36 +132,47 @@ class _Sheet:
     def _write_numbers(self, cells: list[Cell], shown: Sequence[int | None]) -> None:
         """Begin each run of a scaler's row with its number of replicas, where there is room for it."""
         at = 0
-        for index, run in groupby(shown):
+        values = [None if index is None else self._strip.intervals[index].value for index in shown]
+        for value, run in groupby(values):
             length = len(list(run))
-            label = "" if index is None else str(self._strip.intervals[index].value)
+            label = "" if value is None else str(value)
             if len(label) < length:
                 cells[at : at + len(label)] = [(digit, "bold") for digit in label]
             at += length
 
-    def _hatch(self, cells: list[Cell], day: Day, changes: Sequence[Change]) -> None:
+    def _overlay(
+        self, cells: list[Cell], day: Day, changes: Sequence[Change], look: Callable[[Change], Look]
+    ) -> None:
         spans = [(change.start, change.end) for change in changes]
         for at, (index, share) in enumerate(spread(day, spans, self._cells)):
             if index is not None and share * 2 >= DAY // self._cells:
-                sleeps = is_asleep(changes[index].after)
-                self._hatched.add(sleeps)
-                cells[at] = (self._ink.would_sleep if sleeps else self._ink.would_wake, PROPOSED)
+                character, style, meaning = look(changes[index])
+                self._overlaid[character] = (style, meaning)
+                cells[at] = (character, style)
+
+    def _hatched(self, change: Change) -> Look:
+        if is_asleep(change.after):
+            return self._ink.would_sleep, PROPOSED, "would be asleep, if approved"
+        return self._ink.would_wake, PROPOSED, "would be awake, if approved"
+
+    def _changed(self, change: Change) -> Look:
+        if not self._is_plan:
+            return MORE if change.after > change.before else FEWER
+        return NEWLY_ASLEEP if is_asleep(change.after) else NEWLY_AWAKE
 
     def _notes(self, day: Day) -> str:
         said = (f"{self._ink.marks[note.mark]} {note.text}".lstrip() for note in notes(self._strip, day))
         return self._shortened(", ".join(said))
 
     def _legend(self) -> Iterator[Text]:
-        entries: list[tuple[str, str, str]] = []
+        entries: list[Look] = []
         if self._is_plan:
             entries += [
                 (self._ink.tones[each], STYLES[each], words)
                 for each, words in MEANINGS.items()
                 if each in self._used
             ]
-        for sleeps, words in ((True, "would be asleep"), (False, "would be awake")):
-            if sleeps in self._hatched:
-                entries.append((self._ink.would_sleep if sleeps else self._ink.would_wake, PROPOSED, words))
+        entries += [(character, *rest) for character, rest in sorted(self._overlaid.items())]
         line = Text()
         for glyph, style, meaning in entries:
             if line and len(line) + len(meaning) + 4 > self._width:

@@ -1,0 +1,96 @@
+"""`hibernator convert`: plans from cron lines to off-hours, or back, with everything around them kept."""
+
+import copy
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from hibernator.api.hibernateplan import Schedule
+from hibernator.api.problem import Problem
+from hibernator.cli.offline import out
+from hibernator.cli.offline.checks import timing_mistakes
+from hibernator.cli.offline.commands import Format
+from hibernator.cli.offline.loading.documents import Document, Mistake, load
+from hibernator.cli.offline.loading.writing import write
+from hibernator.cli.offline.migrate import OLD_GROUP, is_old, migrated
+from hibernator.cli.offline.report import refuse
+from hibernator.schedule.cron import convert_schedule_to_cron
+from hibernator.schedule.errors import ScheduleError
+
+_MARKERS = re.compile(r"\A---[^\n]*\n|^\.\.\.\s*\Z", re.MULTILINE)
+_COMMENT = re.compile(r"(^|\s)#", re.MULTILINE)
+
+
+def run(files: Sequence[str], to: Format) -> None:
+    loaded = load(files)
+    converter = _Converter(to)
+    texts = [text for document in loaded.documents for text in converter.converted(document)]
+    refuse([*loaded.mistakes, *converter.mistakes])
+    out.data("---\n".join(texts))
+    out.notes(converter.notes or ["nothing needed converting."])
+
+
+class _Converter:
+    def __init__(self, to: Format) -> None:
+        self._to = to
+        self.mistakes: list[Mistake] = []
+        self.notes: list[str] = []
+
+    def converted(self, document: Document) -> list[str]:
+        """The document, or the documents, that take its place."""
+        if self._to is Format.OFF_HOURS and is_old(document):
+            return self._to_off_hours(document)
+        if self._to is Format.CRON and document.kind == "HibernatePlan" and not is_old(document):
+            return self._to_cron(document)
+        return [_as_written(document)]
+
+    def _to_off_hours(self, document: Document) -> list[str]:
+        modern = migrated(document)
+        self.mistakes += [document.mistake(problem) for problem in modern.problems]
+        self._tell(document, *modern.notes)
+        return [write(modern.document.value)]
+
+    def _to_cron(self, document: Document) -> list[str]:
+        found = timing_mistakes(document)
+        if found:
+            self.mistakes += found
+            return []
+        schedule = msgspec.convert(document.part("spec", "schedule"), Schedule)
+        try:
+            pairs = convert_schedule_to_cron(schedule)
+        except ScheduleError as error:
+            path = "spec.schedule"
+            self.mistakes.append(document.mistake(Problem(path, None, error.message, error.fix)))
+            return []
+        if len(pairs) > 1:
+            self._tell(
+                document, f"It takes {len(pairs)} pairs of cron lines, so that it became as many plans."
+            )
+        else:
+            self._tell(document)
+        plans = []
+        for number, (hibernate, wake_up) in enumerate(pairs, start=1):
+            value = copy.deepcopy(document.value)
+            value["apiVersion"] = f"{OLD_GROUP}/v1alpha1"
+            if len(pairs) > 1:
+                value["metadata"]["name"] = f"{document.name}-{number}"
+            value["spec"]["schedule"] = {
+                "hibernate": hibernate,
+                "wakeUp": wake_up,
+                "timezone": schedule.timezone,
+            }
+            plans.append(write(value))
+        return plans
+
+    def _tell(self, document: Document, *remarks: str) -> None:
+        lost = " Its comments are lost." if _COMMENT.search(document.text) else ""
+        self.notes.append(f"{document.title} was converted to {self._to}.{lost}")
+        self.notes += remarks
+
+
+def _as_written(document: Document) -> str:
+    """What needs no conversion keeps its comments and its layout."""
+    if not document.text:
+        return write(document.value)
+    return _MARKERS.sub("", document.text).rstrip("\n") + "\n"

@@ -1,0 +1,118 @@
+"""`hibernator explain`: in words, why it is so at a moment and when it changes next."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+from whenever import Instant
+
+from hibernator.api.structural import guess
+from hibernator.cli.exits import CliError
+from hibernator.cli.offline import out, times
+from hibernator.cli.offline.pictures.tones import words
+from hibernator.cli.offline.scene import Resource, Scene
+from hibernator.cli.offline.setting import read_scene
+from hibernator.cli.offline.spells import Spell, spell
+from hibernator.schedule.explanation import Rule
+from hibernator.schedule.ticks import DAY, HOUR, MINUTE, from_instant
+from hibernator.schedule.zones import Zone, local_text
+
+
+def run(files: Sequence[str], name: str | None, at: str | None, now: Instant | None) -> None:
+    moment = times.parse("--at", at)
+    scene = read_scene(files)
+    console = out.console(None)
+    for number, resource in enumerate(_chosen(scene, name)):
+        if number:
+            out.lines(console, [Text()])
+        when = moment.seen_from(resource.zone.name) if moment else now or Instant.now()
+        out.lines(console, _explained(resource, when, console.width))
+    out.notes(scene.notes)
+
+
+def _chosen(scene: Scene, name: str | None) -> Sequence[Resource]:
+    """What was named, by its name or by namespace and name; everything, if nothing was."""
+    if name is None:
+        return scene.resources
+    found = [each for each in scene.resources if name in {each.name, f"{each.namespace}/{each.name}"}]
+    if found:
+        return found
+    names = sorted({each.name for each in scene.resources})
+    bent = next((each for each in scene.resources for bent in each.exceptions if bent.name == name), None)
+    if bent:
+        raise CliError(
+            f"{name} is an exception.", hint=f"Explain its plan: hibernator explain {bent.name} -f …"
+        )
+    meant = guess(name, names)
+    raise CliError(
+        f"There is no {name} in these files.",
+        hint=f"Did you mean {meant}?" if meant else f"There are {', '.join(names)}.",
+    )
+
+
+def _explained(resource: Resource, moment: Instant, width: int) -> Iterator[Text]:
+    explanation = resource.timeline.explain(moment)
+    answer, zone = explanation.answer, resource.zone
+    whole = spell(resource.timeline, moment)
+    yield Text.assemble((resource.title, "bold"), f"  {zone.name}")
+    yield Text(f"{local_text(zone, from_instant(moment))} ({moment.format_iso()})", style="dim")
+    yield Text()
+    yield from _wrapped(answer.message, width, style="bold")
+    yield from _wrapped(f"Since {_since(whole, moment, zone)}.", width)
+    yield from _wrapped(f"Until {_until(whole, moment, zone)}", width)
+    yield from _section("Rules, in the order in which they are looked at", _rules(explanation.rules), width)
+    yield from _section("What would make a difference", explanation.otherwise, width)
+    yield from _section("Not in force yet", _proposals(resource, moment), width)
+
+
+def _since(whole: Spell, moment: Instant, zone: Zone) -> str:
+    if whole.since is None:
+        return "longer than 400 days ago"
+    return f"{local_text(zone, from_instant(whole.since))}, for {_length(whole.since, moment)}"
+
+
+def _until(whole: Spell, moment: Instant, zone: Zone) -> str:
+    if whole.until is None or whole.following is None:
+        return "further notice: it does not change within the next 400 days."
+    then = whole.following.message
+    until = local_text(zone, from_instant(whole.until))
+    return f"{until}, in {_length(moment, whole.until)}. Then {then[:1].lower()}{then[1:]}"
+
+
+def _rules(rules: Sequence[Rule]) -> Iterator[str]:
+    for rule in rules:
+        verdict = "decides: " if rule.decided else ""
+        yield f"{rule.name}: {verdict}{rule.why}"
+
+
+def _proposals(resource: Resource, moment: Instant) -> Iterator[str]:
+    held = resource.timeline.at(moment).value
+    for bent, timeline in resource.proposals:
+        answer = timeline.at(moment)
+        effect = (
+            f"it would be {words(answer.value)} now" if answer.value != held else "nothing would change now"
+        )
+        yield f"exception {bent.name} ({bent.spec.type}) is {bent.standing}; with it, {effect}"
+
+
+def _section(title: str, entries: Sequence[str] | Iterator[str], width: int) -> Iterator[Text]:
+    for number, entry in enumerate(entries):
+        if not number:
+            yield Text()
+            yield Text(title, style="bold")
+        yield from _wrapped(entry, width, bullet="- ")
+
+
+def _wrapped(entry: str, width: int, bullet: str = "", style: str = "") -> Iterator[Text]:
+    for line in textwrap.wrap(entry, width, initial_indent=bullet, subsequent_indent=" " * len(bullet)):
+        yield Text(line, style=style)
+
+
+def _length(start: Instant, end: Instant) -> str:
+    """A length of time in the two largest units that say something: `2 days 3 h`, `1 h 30 min`."""
+    minutes = (from_instant(end) - from_instant(start)) // MINUTE
+    days, rest = divmod(minutes, DAY // MINUTE)
+    hours, minutes = divmod(rest, HOUR // MINUTE)
+    parts = [f"{days} day{'' if days == 1 else 's'}" if days else "", f"{hours} h" if hours else ""]
+    parts += [f"{minutes} min" if minutes and not days else ""]
+    return " ".join(part for part in parts if part) or "less than a minute"

@@ -1,0 +1,93 @@
+"""Mistakes that show only when documents are seen together."""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import msgspec
+
+from hibernator.api.hibernateplan import PlanHolidays
+from hibernator.api.problem import Problem
+from hibernator.api.scheduleexception import ScheduleExceptionSpec
+from hibernator.cli.offline.loading.documents import Document, Mistake
+from hibernator.cli.offline.scene import Standing, age, standing_of
+from hibernator.schedule.holidays import load_holidays
+
+OUR_KINDS = {"HibernatePlan", "ScheduleException", "TimeWindowScaler"}
+
+
+def duplicates(documents: Sequence[Document]) -> Iterator[Mistake]:
+    """Documents that would overwrite each other."""
+    first: dict[tuple[str, str, str, str], Document] = {}
+    for document in documents:
+        if document.name and (document.kind in OUR_KINDS or document.kind == "ConfigMap"):
+            other = first.setdefault(document.key, document)
+            if other is not document:
+                yield document.mistake(
+                    Problem(
+                        "metadata.name",
+                        document.name,
+                        f"{document.title} is there already, in {other.place}",
+                        "Give it another name, or remove one of the two.",
+                    )
+                )
+
+
+def rivals(documents: Sequence[Document]) -> Iterator[Mistake]:
+    """Exceptions that want to bend the same plan at the same time, where only one can."""
+    by_plan: dict[tuple[str, Any], list[tuple[Document, ScheduleExceptionSpec]]] = {}
+    for document in sorted((each for each in documents if each.kind == "ScheduleException"), key=age):
+        spec = _decoded(document)
+        if spec and standing_of(document, spec) is Standing.BENDS:
+            by_plan.setdefault((document.namespace, spec.plan_ref.name), []).append((document, spec))
+    for (_, plan), found in by_plan.items():
+        for (older, old), (younger, young) in combinations(found, 2):
+            if old.valid_from < young.valid_until and young.valid_from < old.valid_until:
+                expiry = msgspec.to_builtins(old.valid_until)
+                yield younger.mistake(
+                    Problem(
+                        "spec.validFrom",
+                        younger.part("spec", "validFrom"),
+                        f"Plan {plan} already has active exception {older.name} (expires at {expiry})",
+                        "Let this one begin when the other has expired, or remove one of the two.",
+                    )
+                )
+
+
+def unreadable_holidays(documents: Sequence[Document]) -> Iterator[Mistake]:
+    """Entries that are neither a date nor a calendar, in ConfigMaps from which holidays are taken."""
+    for document in holiday_sources(documents):
+        data = document.part("data")
+        if not isinstance(data, dict):
+            continue
+        texts = {key: value for key, value in data.items() if isinstance(value, str)}
+        for key in data.keys() - texts.keys():
+            yield document.mistake(
+                Problem(f"data.{key}", data[key], "the value must be text", "Put it in quotes.")
+            )
+        _, problems = load_holidays(PlanHolidays(), texts)
+        for problem in problems:
+            yield document.mistake(problem._replace(path=f"data.{problem.value}"))
+
+
+def holiday_sources(documents: Sequence[Document]) -> list[Document]:
+    """The ConfigMaps from which some document takes its holidays."""
+    named = {(each.namespace, name) for each in documents if (name := _holiday_source(each))}
+    return [each for each in documents if each.kind == "ConfigMap" and (each.namespace, each.name) in named]
+
+
+def _holiday_source(document: Document) -> str | None:
+    steps = {
+        "HibernatePlan": ("spec", "schedule", "holidays", "sourceRef", "name"),
+        "TimeWindowScaler": ("spec", "holidays", "sourceRef", "name"),
+    }
+    name = document.part(*steps[document.kind]) if document.kind in steps else None
+    return name if isinstance(name, str) else None
+
+
+def _decoded(document: Document) -> ScheduleExceptionSpec | None:
+    try:
+        spec = msgspec.convert(document.part("spec"), ScheduleExceptionSpec)
+    except msgspec.ValidationError:
+        return None
+    return spec if spec.valid_from.tzinfo and spec.valid_until.tzinfo else None
