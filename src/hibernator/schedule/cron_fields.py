@@ -50,16 +50,15 @@ def _values(line: str, field: str, highest: int) -> set[int]:
 
 def _number(line: str, text: str, highest: int) -> int:
     days = highest == _SATURDAY
-    if not text.isdigit():
-        try:
-            return (read_day(text) + 1) % 7 if days else highest + 1
-        except ScheduleError as error:
-            raise _refusal(
-                line, error.message, "MON, TUE, WED, THU, FRI, SAT, SUN or a number from 0 to 7"
-            ) from error
-    if int(text) > highest + days:  # a seventh day is Sunday again
-        raise _refusal(line, f"{text} is too large", f"a number from 0 to {highest + days}")
-    return int(text)
+    if text.isdigit() and int(text) <= highest + days:  # a seventh day is Sunday again
+        return int(text)
+    try:
+        if days:
+            return (read_day(text) + 1) % 7
+    except ScheduleError:
+        pass
+    names = "SUN to SAT or " if days else ""
+    raise _refusal(line, f"{text!r} is out of range", f"{names}a number from 0 to {highest + days}")
 
 
 def _refusal(line: str, why: str, instead: str) -> ScheduleError:

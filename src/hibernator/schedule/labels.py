@@ -20,9 +20,9 @@ _EARLIEST, _LATEST = 5 * HOUR, 22 * HOUR
 
 def label(window: ScalerWindow | v1beta1.ScalerWindow) -> str:
     read = scaler_window(window, zone_of("UTC"))
-    if max(read.days) <= _FRIDAY and read.start >= _EARLIEST and read.end <= _LATEST:
+    if read.days[-1] <= _FRIDAY and read.start >= _EARLIEST and read.end <= _LATEST:
         return BUSINESS_HOURS
-    return _custom(msgspec.to_builtins(window) | {"days": [DAYS[day] for day in sorted(read.days)]})
+    return _custom(msgspec.to_builtins(window) | {"days": [DAYS[day] for day in read.days]})
 
 
 def all_day_label(replicas: int) -> str:

@@ -19,21 +19,21 @@ class Steps(NamedTuple, Generic[V]):
 
 
 def paint(lo: int, hi: int, ground: V, layers: Sequence[tuple[Iterable[Span], V]]) -> Steps[V]:
-    """Lay one set of spans over the other; where several lie, the last in the list is seen."""
+    """Lay one set of spans over the other; where several lie, the last in the list is seen.
+
+    Each set must be in order and without spans that touch.
+    """
     edges = sorted(
-        (min(max(edge, lo), hi), 1 << index)
-        for index, (spans, _) in enumerate(layers)
-        for span in spans
-        for edge in span
+        [(edge, 1 << index) for index, (spans, _) in enumerate(layers) for span in spans for edge in span]
     )
-    colours = [ground, *(value for _, value in layers)]
+    seen = [ground, *[value for _, value in layers]]  # by the highest bit that is set
     starts, values, lying = [lo], [ground], 0
     for edge, layer in edges:
-        lying ^= layer
-        value = colours[lying.bit_length()]
         if edge >= hi:
             break
-        if edge == starts[-1]:
+        lying ^= layer
+        value = seen[lying.bit_length()]
+        if edge <= starts[-1]:
             values[-1] = value
         elif value is not values[-1]:
             starts.append(edge)

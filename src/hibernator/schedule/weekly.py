@@ -12,7 +12,6 @@ from typing import Generic, TypeVar
 from hibernator.schedule.steps import Steps, join, paint
 from hibernator.schedule.ticks import DAY, WEEK
 from hibernator.schedule.windows import Window
-from hibernator.schedule.zones import zone_of
 
 V = TypeVar("V")
 
@@ -58,14 +57,6 @@ class Weekly(Generic[V]):
 
     def _model_week(self) -> tuple[tuple[int, ...], tuple[V, ...]]:
         """Where in the week the value changes, and to what; for a week without change just its one value."""
-        greenwich = zone_of("UTC")
-        model = [(window._replace(zone=greenwich), value) for window, value in self._layers]
-        week = paint(
-            _MONDAY,
-            _MONDAY + WEEK,
-            self._ground,
-            [(window.spans(_MONDAY, _MONDAY + WEEK), value) for window, value in model],
-        )
+        week = paint(0, WEEK, self._ground, [(window.week(), value) for window, value in self._layers])
         seam = week.values[0] is week.values[-1]
-        changes = tuple(start - _MONDAY for start in week.starts[seam:])
-        return changes, tuple(week.values[seam:] or week.values)
+        return tuple(week.starts[seam:]), tuple(week.values[seam:] or week.values)

@@ -1,6 +1,6 @@
 """Windows of the week, read once from what users write, laid out as spans of instants on demand."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from hibernator.api import timewindowscaler_v1beta1 as v1beta1
@@ -20,7 +20,7 @@ class Window(NamedTuple):
     """From `start` on each of the days until `end`, both counted from midnight on the local clock."""
 
     zone: Zone
-    days: frozenset[int]
+    days: tuple[int, ...]  # in the order of the week
     start: int
     end: int  # beyond DAY where the window ends on the next day
 
@@ -35,13 +35,12 @@ class Window(NamedTuple):
 
     def spans(self, lo: int, hi: int) -> list[Span]:
         """The same as a set: joined where one day's window reaches the next day's."""
-        found: list[Span] = []
-        for start, end in self.occurrences(lo, hi):
-            if found and start <= found[-1][1]:
-                found[-1] = (found[-1][0], end)
-            else:
-                found.append((start, end))
-        return found
+        return _joined(self.occurrences(lo, hi))
+
+    def week(self) -> list[Span]:
+        """The same for a week without a change of the clock, counted from its Monday 00:00 on the wall."""
+        days = (self.days[-1] - 7, *self.days)
+        return _joined([(day * DAY + self.start, day * DAY + self.end) for day in days])
 
     def covering(self, ticks: int) -> Span | None:
         """The occurrence that holds this instant, if any."""
@@ -53,6 +52,16 @@ class Window(NamedTuple):
 
     def __str__(self) -> str:
         return f"{clock(self.start)}-{clock(self.end)} {days_text(self.days)}"
+
+
+def _joined(ordered: Iterable[Span]) -> list[Span]:
+    found: list[Span] = []
+    for start, end in ordered:
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+    return found
 
 
 def off_hours(window: OffHourWindow, zone: Zone) -> Window:
@@ -72,4 +81,4 @@ def _window(zone: Zone, days: tuple[str, ...], start: int, end: int) -> Window:
         raise ScheduleError(START_IS_END, "Write two different times; 00:00 to 23:59 is a whole day.")
     if not days:
         raise ScheduleError("no day is listed", "List at least one day, for example MON.")
-    return Window(zone, frozenset(map(read_day, days)), start, end if end > start else end + DAY)
+    return Window(zone, tuple(sorted(set(map(read_day, days)))), start, end if end > start else end + DAY)

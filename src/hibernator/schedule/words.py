@@ -10,7 +10,12 @@ from hibernator.schedule.ticks import DAY, HOUR, MINUTE, SECOND
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _LONG = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_NUMBERS = {name.upper(): number for names in (DAYS, _LONG) for number, name in enumerate(names)}
+_NUMBERS = {
+    spelt: number
+    for names in (DAYS, _LONG)
+    for number, name in enumerate(names)
+    for spelt in (name, name.upper())
+}
 
 _TIME = re.compile(r"([0-1]?[0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
 _STRICT_TIME = re.compile(r"([0-1][0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
@@ -32,7 +37,9 @@ def read_time(text: str, *, strict: bool = False) -> int:
 
 def read_day(text: str) -> int:
     """The number of a day of the week, Monday being 0; `MON`, `Monday` and `mon` are all the same."""
-    number = _NUMBERS.get(text.upper())
+    number = _NUMBERS.get(text)
+    if number is None:
+        number = _NUMBERS.get(text.upper())
     if number is None:
         raise ScheduleError(
             f"{text!r} is not a day of the week",

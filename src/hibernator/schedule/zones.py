@@ -9,6 +9,7 @@ shared by all schedules in that zone.
 """
 
 import difflib
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from whenever import available_timezones
@@ -29,23 +30,19 @@ class Zone:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._blocks: dict[int, tuple[Stretch, ...]] = {}
+        self._blocks: dict[int, list[Stretch]] = {}
 
     def stretches(self, lo: int, hi: int) -> list[Stretch]:
         """The stretches of one offset that [lo, hi) touches, in order, whole or cut somewhere outside it."""
         first, last = lo // _BLOCK, hi // _BLOCK
-        found: list[Stretch] = []
-        for number in range(first, last + 1):
-            block = self._blocks.get(number)
-            if block is None:
-                block = self._blocks[number] = self._learn(number)
-            for stretch in block:
-                if stretch[0] < hi and stretch[1] > lo:
-                    if found and found[-1][2] == stretch[2]:
-                        found[-1] = (found[-1][0], stretch[1], stretch[2])
-                    else:
-                        found.append(stretch)
-        return found
+        if first == last:
+            return [stretch for stretch in self._block(first) if stretch[0] < hi and stretch[1] > lo]
+        return _merged(
+            stretch
+            for number in range(first, last + 1)
+            for stretch in self._block(number)
+            if stretch[0] < hi and stretch[1] > lo
+        )
 
     def steady(self, lo: int, hi: int) -> list[tuple[int, int, int | None]]:
         """Cut [lo, hi) into parts with one offset each, and parts (None) near a change of the clock."""
@@ -69,19 +66,17 @@ class Zone:
 
     def first(self, reading: int) -> int:
         """The first instant at which the local clock reads this or later."""
-        return min(
-            max(start, reading - offset)
-            for start, end, offset in self.stretches(reading - DAY, reading + DAY)
-            if reading - offset < end
-        )
+        stretches = self.stretches(reading - DAY, reading + DAY)
+        if len(stretches) == 1:
+            return reading - stretches[0][2]
+        return min(max(start, reading - offset) for start, end, offset in stretches if reading - offset < end)
 
     def last(self, reading: int) -> int:
         """The last instant at which the local clock passes this: from then on it never reads less."""
-        return max(
-            min(end, reading - offset)
-            for start, end, offset in self.stretches(reading - DAY, reading + DAY)
-            if reading - offset > start
-        )
+        stretches = self.stretches(reading - DAY, reading + DAY)
+        if len(stretches) == 1:
+            return reading - stretches[0][2]
+        return max(min(end, reading - offset) for start, end, offset in stretches if reading - offset > start)
 
     def day(self, day: int) -> Spans:
         """All instants with this local date: no span, one, or more if the clock steps back over midnight."""
@@ -96,18 +91,31 @@ class Zone:
         """What the local clock shows at an instant."""
         return ticks + self.stretches(ticks, ticks + 1)[0][2]
 
-    def _learn(self, number: int) -> tuple[Stretch, ...]:
-        lo, hi = number * _BLOCK, (number + 1) * _BLOCK
+    def _block(self, number: int) -> list[Stretch]:
+        block = self._blocks.get(number)
+        if block is None:
+            block = self._blocks[number] = _merged(self._learn(number * _BLOCK, (number + 1) * _BLOCK))
+        return block
+
+    def _learn(self, lo: int, hi: int) -> Iterator[Stretch]:
         local = to_instant(min(max(lo, FIRST + DAY), LAST - DAY)).to_tz(self.name)
-        found: list[Stretch] = []
-        while True:
+        while lo < hi:
             offset = int(local.offset.total("seconds")) * SECOND
             following = local.next_transition()
             end = hi if following is None else min(hi, following.timestamp() * SECOND)
-            found.append((lo, end, offset))
-            if following is None or end == hi:
-                return tuple(found)
-            lo, local = end, following
+            yield lo, end, offset
+            lo, local = end, following or local
+
+
+def _merged(stretches: Iterable[Stretch]) -> list[Stretch]:
+    """A zone may change its name without its clock, and blocks end anywhere: join what has one offset."""
+    found: list[Stretch] = []
+    for stretch in stretches:
+        if found and found[-1][2] == stretch[2]:
+            found[-1] = (found[-1][0], stretch[1], stretch[2])
+        else:
+            found.append(stretch)
+    return found
 
 
 @cache
