@@ -4,7 +4,7 @@ The wheel pins the server's version and needs nothing on the machine. Its own Py
 it would create a user and open up parent folders, and it cannot be stopped half-way.
 
     with Postgres() as server:
-        url = server.create_database()
+        url = await server.create_database()
         server.stop(); server.start()  # the same data, at the same address
 """
 
@@ -17,6 +17,8 @@ import uuid
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+import asyncpg
 
 _NOBODY = 65534  # PostgreSQL refuses to run as root
 
@@ -61,11 +63,19 @@ class Postgres:
         """Stop the server; `immediate` is a crash: no goodbye to anyone, recovery at the next start."""
         self._pg_ctl("stop", "--mode", mode)
 
-    def create_database(self) -> str:
-        """Make an empty database and return its URL."""
+    async def create_database(self, template: str = "") -> str:
+        """Make a database, empty or like the one at this URL, and return its URL."""
         name = f"test_{uuid.uuid4().hex}"
-        self._run("createdb", "--host", self._folder, "--username", "test", name)
-        return f"postgresql://test@/{name}?host={self._folder}"
+        like = template.partition("?")[0].rpartition("/")[2] or "template0"
+        connection = await asyncpg.connect(self._url("postgres"))
+        try:
+            await connection.execute(f"CREATE DATABASE {name} TEMPLATE {like}")
+        finally:
+            await connection.close()
+        return self._url(name)
+
+    def _url(self, database: str) -> str:
+        return f"postgresql://test@/{database}?host={self._folder}"
 
     def _pg_ctl(self, *arguments: str | Path) -> None:
         self._run("pg_ctl", "--wait", "--silent", "--pgdata", self._data, *arguments)

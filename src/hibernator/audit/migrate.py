@@ -1,5 +1,6 @@
 """Brings the database to the shape that this version knows, whoever starts first."""
 
+import asyncio
 from typing import Final
 
 from alembic import command
@@ -12,10 +13,13 @@ from hibernator.audit.database import AuditUnavailable, Database
 # Any number that nobody else uses: "hibernat" in ASCII.
 _LOCK: Final = 0x68696265726E6174
 
+# Alembic keeps the migration that runs in a global; the lock above only keeps other processes out.
+_one_at_a_time: Final = asyncio.Lock()
+
 
 async def migrate(database: Database) -> None:
     """Run the migrations that are missing, all or none. Of several callers one works and the others wait."""
-    async with database.begin() as connection:
+    async with _one_at_a_time, database.begin() as connection:
         if database.is_postgres:
             await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
         await connection.run_sync(_upgrade)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select, tuple_
+from sqlalchemy import func, literal, select, tuple_
 
 from hibernator.audit.chain import Entry, Link, misfit
 from hibernator.audit.database import Database
@@ -95,7 +95,7 @@ class _Walk:
         key = EVENTS.c.sequence, EVENTS.c.recorded_at
         query = select(EVENTS).order_by(*key).limit(PAGE)
         if after:
-            query = query.where(tuple_(*key) > tuple_(*after))
+            query = query.where(tuple_(*key) > tuple_(*map(literal, after, (column.type for column in key))))
         async with self._database.begin() as connection:
             return [from_row(row) for row in await connection.execute(query)]
 

@@ -1,0 +1,125 @@
+"""An event is named by its transition, and no text can keep it out of a database."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, strategies as st
+from whenever import Instant
+
+from hibernator.api.core import DEPLOYMENTS, Deployment
+from hibernator.api.meta import ObjectMeta
+from hibernator.audit.event import Actor, Resource, canonical, clean, event, transition_id
+from support.trail import ANY_DATA, ANY_TEXT, NOON, plan, slept
+
+
+def test_the_same_transition_seen_again_is_the_same_event() -> None:
+    assert slept(7) == slept(7)
+
+
+def test_another_cycle_another_plan_and_another_type_are_other_events() -> None:
+    one = slept(7)
+    others = [
+        slept(8),
+        slept(7, name="weekly"),
+        event("hibernateplan.wake.started", plan(), at=NOON, identity=(7,)),
+    ]
+    assert one.id not in {other.id for other in others}
+
+
+@given(st.lists(st.text(), max_size=4), st.lists(st.text(), max_size=4))
+def test_identities_that_read_alike_when_joined_are_still_two(one: list[str], other: list[str]) -> None:
+    assert (transition_id("uid", "type", *one) == transition_id("uid", "type", *other)) == (one == other)
+
+
+def test_an_id_stays_what_it_is_for_ever() -> None:
+    # Rows of years ago carry it: when this changes, every transition is told twice.
+    assert (
+        transition_id("uid-nightly", "hibernateplan.sleep.started", 7)
+        == "2043350e-7323-85b8-8625-daf1a2879363"
+    )
+
+
+def test_category_action_outcome_and_severity_follow_from_the_type() -> None:
+    failed = event("hibernateplan.sleep.failed", plan(), at=NOON)
+    assert (failed.category, failed.action, failed.outcome, failed.severity) == (
+        "hibernation",
+        "sleep.failed",
+        "failure",
+        "error",
+    )
+
+
+def test_a_type_that_is_not_in_the_table_is_refused_with_the_nearest_that_is() -> None:
+    with pytest.raises(ValueError, match=r"did you mean 'hibernateplan\.sleep\.started'"):
+        event("hibernateplan.sleep.starte", plan(), at=NOON)
+
+
+def test_a_time_is_cut_to_what_both_databases_keep() -> None:
+    told = event("hibernateplan.sleep.started", plan(), at=Instant.from_timestamp(1_999, unit="nanosecond"))
+    assert told.time == Instant.from_timestamp(1_000, unit="nanosecond")
+
+
+def test_a_resource_is_taken_from_the_object() -> None:
+    found = Deployment(metadata=ObjectMeta(name="web", namespace="shop", uid="u1"))
+    assert Resource.of(DEPLOYMENTS, found) == Resource(
+        group="apps", kind="Deployment", namespace="shop", name="web", uid="u1"
+    )
+
+
+@given(ANY_TEXT, st.integers(2, 40))
+def test_cleaned_text_is_valid_bounded_and_stays_as_it_is_when_cleaned_again(text: str, limit: int) -> None:
+    cleaned = clean(text, limit)
+    assert cleaned.encode().decode() == cleaned
+    assert "\0" not in cleaned
+    assert len(cleaned) <= limit
+    assert clean(cleaned, limit) == cleaned
+
+
+def test_ordinary_text_is_left_alone() -> None:
+    assert clean("Zoë scaled web to 3 ✓") == "Zoë scaled web to 3 ✓"
+
+
+def test_text_from_outside_is_cleaned_wherever_it_enters() -> None:
+    nasty = "\0" + "x" * 5000
+    told = event(
+        "admission.denied",
+        Resource(kind=nasty, name=nasty, group=nasty, namespace=nasty, uid=nasty),
+        at=NOON,
+        actor=Actor(type="user", id=nasty, email=nasty, ip=nasty, session=nasty),
+        error=nasty,
+        correlation_id=nasty,
+        parent_id=nasty,
+        cluster=nasty,
+    )
+    texts = [told.error, told.correlation_id, told.parent_id, told.cluster]
+    texts += [getattr(told.resource, field) for field in Resource.__struct_fields__]
+    texts += [getattr(told.actor, field) for field in Actor.__struct_fields__]
+    assert all("\0" not in text for text in texts)
+    assert all(len(text) <= 4096 for text in texts)
+
+
+@given(ANY_DATA)
+def test_data_has_one_form_which_the_standard_library_writes_again(data: dict[str, object]) -> None:
+    text = bytes(canonical(data)).decode()
+    again = json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert again == text
+
+
+def test_data_may_hold_instants_and_api_types_and_numbers_that_json_lacks() -> None:
+    data: dict[Any, Any] = {"at": NOON, "meta": ObjectMeta(name="web"), "rate": float("nan"), 2: "two"}
+    assert bytes(canonical(data)) == (
+        b'{"2":"two","at":"2026-03-02T12:00:00.000000Z","meta":{"name":"web"},"rate":null}'
+    )
+
+
+def test_data_that_nobody_could_read_back_is_refused() -> None:
+    with pytest.raises(NotImplementedError, match="object has no place in an audit event"):
+        canonical({"thing": object()})
+
+
+def test_an_event_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        slept(1).id = "other"
+    assert isinstance(slept(1).data, msgspec.Raw)

@@ -1,0 +1,187 @@
+"""One writer at a time, each event once, in both databases."""
+
+import asyncio
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from sqlalchemy import func, select
+from whenever import Instant, TimeDelta
+
+from hibernator.audit.chain import START
+from hibernator.audit.database import Database
+from hibernator.audit.event import Actor, Resource, event
+from hibernator.audit.reading import Filter, Reader
+from hibernator.audit.schema import EVENTS
+from hibernator.audit.store import Store, Superseded
+from hibernator.audit.verification import verify
+from support.trail import ANY_DATA, ANY_TEXT, NOON, ids, sleeps, slept, waiting
+
+
+def store_at(database: Database, now: Instant = NOON) -> Store:
+    return Store(database, now=lambda: now)
+
+
+@pytest.fixture
+def store(database: Database) -> Store:
+    return store_at(database)
+
+
+async def assert_whole(database: Database) -> None:
+    assert (await verify(database)).problem == ""
+
+
+async def test_an_event_comes_back_as_it_was_told(database: Database, store: Store) -> None:
+    told = event(
+        "scheduleexception.approval.given",
+        Resource(
+            group="hibernator.ardikabs.com", kind="ScheduleException", namespace="shop", name="x", uid="u"
+        ),
+        at=NOON,
+        identity=("bob@example.com",),
+        actor=Actor(type="user", id="bob", email="bob@example.com", ip="192.0.2.7", session="s-1"),
+        channel="slack",
+        correlation_id="c",
+        parent_id="p",
+        cluster="blue",
+        data={"role": "manager", "share": 0.65, "note": "\0 ünïcode"},
+        duration_ms=12,
+        error="none, really",
+    )
+    await store.append(await store.claim("a"), [told])
+    [entry] = await Reader(database).page(Filter())
+    assert {name: getattr(entry, name) for name in told.__struct_fields__} == {
+        name: getattr(told, name) for name in told.__struct_fields__
+    }
+    assert (entry.sequence, entry.recorded_at) == (1, NOON)
+
+
+async def test_a_repeat_is_not_written_and_does_not_break_the_chain(database: Database, store: Store) -> None:
+    epoch = await store.claim("a")
+    await store.append(epoch, sleeps(1, 2))
+    end = await store.append(epoch, sleeps(2, 3, 3, 1))
+    assert end.sequence == 3
+    assert await ids(database) == [told.id for told in sleeps(1, 2, 3)]
+    await assert_whole(database)
+
+
+async def test_a_batch_of_nothing_new_leaves_the_end_where_it_was(database: Database, store: Store) -> None:
+    epoch = await store.claim("a")
+    assert await store.append(epoch, []) == START
+    end = await store.append(epoch, sleeps(1))
+    assert await store.append(epoch, sleeps(1)) == end
+
+
+async def test_a_repeat_is_recognised_a_year_later(database: Database) -> None:
+    store = store_at(database)
+    epoch = await store.claim("a")
+    await store.append(epoch, sleeps(1))
+    later = store_at(database, NOON.add(hours=24 * 365))
+    assert (await later.append(epoch, [slept(1), slept(2, at=NOON.add(hours=24 * 365))])).sequence == 2
+
+
+async def test_a_repeat_from_a_replica_whose_clock_is_ahead_is_recognised(database: Database) -> None:
+    store = store_at(database)
+    epoch = await store.claim("a")
+    ahead = slept(1, at=NOON.add(hours=24 * 90))
+    await store.append(epoch, [ahead])
+    assert (await store.append(epoch, [ahead])).sequence == 1
+
+
+async def test_who_has_been_superseded_cannot_write(database: Database, store: Store) -> None:
+    old = await store.claim("old leader")
+    new = await store.claim("new leader")
+    await store.append(new, sleeps(1))
+    with pytest.raises(Superseded):
+        await store.append(old, sleeps(2))
+    with pytest.raises(Superseded):
+        await store_at(database, NOON.add(hours=24 * 60)).prune(old, keep_months=1)
+    await store.deliver(sleeps(2))
+    with pytest.raises(Superseded):
+        await store.drain(old, 10)
+    assert await ids(database) == [slept(1).id]
+    await assert_whole(database)
+
+
+async def test_writers_that_fight_for_the_chain_never_fork_it(url: str, database: Database) -> None:
+    """Twelve processes' worth of leaders, each claiming and writing the same transitions at once."""
+    databases = [Database(url) for _ in range(4)]
+
+    async def lead(number: int) -> None:
+        store = store_at(databases[number % 4])
+        for cycle in range(10):
+            try:
+                epoch = await store.claim(f"leader {number}")
+                await store.append(epoch, sleeps(cycle, cycle + 1))
+            except Superseded:
+                await store.deliver(sleeps(cycle, cycle + 1))
+
+    await asyncio.gather(*(lead(number) for number in range(12)))
+    store = store_at(database)
+    await store.drain(await store.claim("last"), 1000)
+    assert sorted(await ids(database)) == sorted(told.id for told in sleeps(*range(11)))
+    await assert_whole(database)
+    for other in databases:
+        await other.close()
+
+
+async def test_events_of_other_replicas_go_through_the_inbox_into_the_chain(
+    database: Database, store: Store
+) -> None:
+    epoch = await store.claim("leader")
+    await store.append(epoch, sleeps(1))
+    await store.deliver(sleeps(1, 2, 3))
+    await store.deliver(sleeps(2))
+    assert len(await waiting(database)) == 3
+    assert await store.drain(epoch, 2) == 2
+    assert await store.drain(epoch, 100) == 1
+    assert await store.drain(epoch, 100) == 0
+    assert sorted(await ids(database)) == sorted(told.id for told in sleeps(1, 2, 3))
+    assert await waiting(database) == []
+    await assert_whole(database)
+
+
+async def test_an_event_comes_out_of_the_inbox_as_it_went_in(database: Database, store: Store) -> None:
+    told = slept(1)
+    await store.deliver([told])
+    await store.drain(await store.claim("leader"), 1)
+    [entry] = await Reader(database).page(Filter())
+    assert {name: getattr(entry, name) for name in told.__struct_fields__} == {
+        name: getattr(told, name) for name in told.__struct_fields__
+    }
+
+
+async def test_the_clock_going_back_does_not_take_the_chain_back(database: Database) -> None:
+    epoch = await store_at(database).claim("a")
+    await store_at(database, NOON).append(epoch, sleeps(1))
+    await store_at(database, NOON - TimeDelta(hours=24 * 60)).append(epoch, sleeps(2))
+    assert [entry.recorded_at for entry in await Reader(database).page(Filter())] == [NOON, NOON]
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ANY_TEXT, ANY_DATA)
+async def test_no_text_keeps_an_event_out(database: Database, text: str, data: dict[str, object]) -> None:
+    store = store_at(database)
+    epoch = await store.claim("a")
+    count = select(func.count()).select_from(EVENTS)
+    async with database.begin() as connection:
+        before = await connection.scalar(count)
+    actor = Actor(type="user", id=text, email=text, ip=text, session=text)
+    what = Resource(group=text, kind=text, namespace=text, name=text, uid=text)
+    for name in ("admission.denied", "session.denied"):
+        told = event(name, what, at=NOON, identity=(before or 0,), actor=actor, data=data, error=text)
+        if name == "admission.denied":
+            await store.append(epoch, [told])
+        else:
+            await store.deliver([told])
+    await store.drain(epoch, 10)
+    async with database.begin() as connection:
+        assert await connection.scalar(count) == (before or 0) + 2
+    await assert_whole(database)
+
+
+async def test_the_longest_names_fit_into_the_indexes(database: Database, store: Store) -> None:
+    long = "\N{GRINNING FACE}" * 5000
+    what = Resource(group=long, kind=long, namespace=long, name=long, uid=long)
+    told = event("admission.denied", what, at=NOON, actor=Actor(type="user", id=long, email=long), error=long)
+    await store.append(await store.claim("a"), [told])
+    await assert_whole(database)
