@@ -6,7 +6,8 @@ peer that does not answer (request deadlines, the lease) keeps real time: a scal
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Final, Protocol
 
 from whenever import Instant, TimeDelta
@@ -115,3 +116,15 @@ class _LoopTimer:
             self._callback()
         else:
             self._handle = self._loop.call_later(min(remaining, _LONGEST_WAIT), self._step)
+
+
+@asynccontextmanager
+async def deadline(clock: Clock, seconds: float) -> AsyncIterator[None]:
+    """Raise TimeoutError in whatever runs inside once that many of the clock's seconds have passed."""
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(None) as limit:
+        timer = clock.call_at(clock.monotonic() + seconds, lambda: limit.reschedule(loop.time()))
+        try:
+            yield
+        finally:
+            timer.cancel()

@@ -1,0 +1,203 @@
+"""Which replica leads: a Lease in the API server, looked after by the rules of `kube.lease`.
+
+    await elector.acquire()      # returns once this replica leads
+    await elector.hold()         # renews, and ends only by raising LeaseLostError
+    await elector.release()      # once nothing is being written any more
+
+A replica that lost its lease does not become a candidate again: its process ends and starts afresh, because
+whatever it had in hand rests on a leadership that is over. While it leads, every write asks `may_write`, and
+a `Watchdog` stands by for the case that the event loop cannot ask anything any more.
+"""
+
+import random
+import socket
+import uuid
+from typing import Any, Final, NoReturn, Protocol
+
+import structlog
+
+from hibernator.api.core import LEASES, Lease
+from hibernator.kube.client import Client
+from hibernator.kube.clock import Clock, SystemClock, deadline
+from hibernator.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+from hibernator.kube.lease import Candidacy, Create, Take, Timing, Wait
+from hibernator.kube.metrics import LEADER, LEASE_REQUESTS, WRITES_FENCED, Metrics
+
+log = structlog.get_logger(__name__)
+
+_JITTER: Final = 0.2  # so that candidates do not knock in step
+
+
+class LeaseLostError(Exception):
+    """This replica led and does not any more."""
+
+
+class NotLeadingError(Exception):
+    """A write was not started, because this replica could not prove that it leads."""
+
+
+class Leases(Protocol):
+    """Where the lease is kept: one object, with writes that fail if it is not what was read."""
+
+    async def get(self) -> Lease | None: ...
+
+    async def create(self, spec: dict[str, Any]) -> Lease: ...
+
+    async def patch(self, spec: dict[str, Any], resource_version: str) -> Lease: ...
+
+
+class ApiLeases:
+    """The Lease in the API server."""
+
+    def __init__(self, client: Client, name: str, namespace: str) -> None:
+        self._client = client
+        self._name = name
+        self._namespace = namespace
+
+    async def get(self) -> Lease | None:
+        try:
+            return await self._client.get(LEASES, self._name, self._namespace)
+        except NotFound:
+            return None
+
+    async def create(self, spec: dict[str, Any]) -> Lease:
+        metadata = {"name": self._name, "namespace": self._namespace}
+        return await self._client.create(LEASES, {"metadata": metadata, "spec": spec})
+
+    async def patch(self, spec: dict[str, Any], resource_version: str) -> Lease:
+        return await self._client.patch(
+            LEASES, self._name, self._namespace, {"spec": spec}, resource_version=resource_version
+        )
+
+
+def new_identity() -> str:
+    """A name that no other process has had: one that starts again on the same host is somebody else."""
+    return f"{socket.gethostname()}_{uuid.uuid4()}"
+
+
+class Elector:
+    def __init__(
+        self,
+        leases: Leases,
+        metrics: Metrics,
+        *,
+        identity: str,
+        timing: Timing,
+        clock: Clock | None = None,
+    ) -> None:
+        self._leases = leases
+        self._metrics = metrics
+        self._timing = timing
+        self._clock = clock or SystemClock()
+        self._candidacy = Candidacy(identity, timing)
+
+    @property
+    def identity(self) -> str:
+        return self._candidacy.identity
+
+    @property
+    def epoch(self) -> int:
+        """The number of this leadership; the next leader's is greater."""
+        return self._candidacy.epoch
+
+    @property
+    def over_at(self) -> float:
+        """The reading of the clock at which nothing of this leadership may still be going on."""
+        return self._candidacy.over_at
+
+    def may_write(self) -> float:
+        """How many seconds a write that starts now may take; raises NotLeadingError if it must not start."""
+        now = self._clock.monotonic()
+        if now >= self._candidacy.relied_upon_until:
+            self._metrics.count(WRITES_FENCED)
+            raise NotLeadingError("the lease could not be renewed in time; another replica may be leading")
+        return self._candidacy.over_at - now
+
+    async def acquire(self) -> None:
+        """Try until this replica leads."""
+        while not await self._attempt(self._timing.request):
+            await self._clock.sleep(self._retry())
+        self._metrics.set(LEADER, 1)
+        log.info("leading", identity=self.identity, epoch=self.epoch)
+
+    async def hold(self) -> NoReturn:
+        """Renew for as long as it goes well."""
+        try:
+            while True:
+                await self._clock.sleep(min(self._retry(), self._remaining()))
+                if self._remaining() > 0:
+                    await self._attempt(min(self._timing.request, self._remaining()))
+                if self._candidacy.holder not in {self.identity, ""}:
+                    self._candidacy.give_up()
+                    raise LeaseLostError(f"the lease was taken by {self._candidacy.holder}")
+                if self._remaining() <= 0:
+                    raise LeaseLostError(
+                        f"the lease could not be renewed for {self._timing.renew_deadline:g} seconds"
+                    )
+        finally:
+            self._metrics.set(LEADER, 0)
+
+    async def release(self) -> None:
+        """Let another replica lead at once. Only when nothing of this leadership is going on any more."""
+        step = self._candidacy.release(self._clock.monotonic(), self._clock.now())
+        self._candidacy.give_up()
+        if step is None:
+            return
+        try:
+            async with deadline(self._clock, self._timing.retry):
+                await self._leases.patch(step.spec, step.resource_version)
+        except (ApiError, TimeoutError) as error:
+            log.warning("lease not released; the next leader has to wait for its end", error=str(error))
+        else:
+            log.info("lease released")
+
+    def _remaining(self) -> float:
+        return self._candidacy.relied_upon_until - self._clock.monotonic()
+
+    def _retry(self) -> float:
+        return self._timing.retry * random.uniform(1, 1 + _JITTER)
+
+    async def _attempt(self, seconds: float) -> bool:
+        """Take or renew the lease; whether it is ours afterwards."""
+        try:
+            async with deadline(self._clock, seconds):
+                ours = await self._renew() or await self._look_and_take()
+        except (ApiError, TimeoutError) as error:
+            log.warning("lease not reached", error=str(error) or "no answer in time")
+            self._metrics.count(LEASE_REQUESTS, "failed")
+            return False
+        self._metrics.count(LEASE_REQUESTS, "held" if ours else "waiting")
+        return ours
+
+    async def _renew(self) -> bool:
+        """Renew without looking first, as a leader that nobody disturbs does."""
+        if self._remaining() <= 0:
+            return False
+        try:
+            return await self._take()
+        except (Conflict, NotFound):
+            return False
+
+    async def _look_and_take(self) -> bool:
+        lease = await self._leases.get()
+        self._candidacy.saw(lease, self._clock.monotonic())
+        try:
+            return await self._take()
+        except (AlreadyExists, Conflict, NotFound):
+            return False  # another was quicker; the next look will show who
+
+    async def _take(self) -> bool:
+        asked = self._clock.monotonic()
+        step = self._candidacy.next(asked, self._clock.now())
+        match step:
+            case Wait():
+                return False
+            case Create(ours=False):
+                self._candidacy.saw(await self._leases.create(step.spec), self._clock.monotonic())
+                return False
+            case Create():
+                lease = await self._leases.create(step.spec)
+            case Take():
+                lease = await self._leases.patch(step.spec, step.resource_version)
+        self._candidacy.won(lease, asked)
+        return True
