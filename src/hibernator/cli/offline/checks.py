@@ -12,9 +12,8 @@ from hibernator.cli.offline import scalers
 from hibernator.cli.offline.loading.documents import Document, Mistake
 from hibernator.cli.offline.migrate import (
     GROUP,
-    MOVED_KINDS,
-    OLD_GROUP,
     has_cron_lines,
+    has_moved,
     migrated,
     order,
 )
@@ -49,18 +48,19 @@ def mistakes(document: Document) -> list[Mistake]:
 
 def timing_mistakes(document: Document) -> list[Mistake]:
     """What keeps a document from having a timeline: what a plan's targets are is no matter."""
-    about = "spec.schedule" if document.kind == "HibernatePlan" else ""
+    whole = not document.is_a("HibernatePlan")
+    needed = ("apiVersion", "kind", "spec.schedule")
     return [
         document.mistake(problem)
         for problem in _problems(document)
-        if not about or problem.path.startswith(about) or about.startswith(problem.path)
+        if whole or problem.path == "spec" or problem.path.startswith(needed)
     ]
 
 
 def outdated(document: Document) -> Iterator[Problem]:
     """What a cluster would refuse, although we know how it was meant."""
     fix = f"Run: {order(document)}"
-    if document.kind in MOVED_KINDS and document.group == OLD_GROUP:
+    if has_moved(document):
         yield Problem("apiVersion", document.value["apiVersion"], f"the kind has moved to {GROUP}", fix)
     if has_cron_lines(document):
         line = document.part("spec", "schedule", "hibernate")
@@ -80,7 +80,7 @@ def _problems(document: Document) -> list[Problem]:
 
 def _time_problems(document: Document) -> Iterator[Problem]:
     timed = _TIMED.get(document.kind)
-    if timed is None:
+    if timed is None or not document.is_a(document.kind):
         return
     typed = repaired(timed.part(document), timed.type)
     if typed is None:

@@ -11,9 +11,9 @@ from hibernator.api.problem import Problem
 from hibernator.cli.offline import out
 from hibernator.cli.offline.checks import timing_mistakes
 from hibernator.cli.offline.commands import Format
-from hibernator.cli.offline.loading.documents import Document, Mistake, load
+from hibernator.cli.offline.loading.documents import OLD_GROUP, Document, Mistake, load
 from hibernator.cli.offline.loading.writing import write
-from hibernator.cli.offline.migrate import OLD_GROUP, is_old, migrated
+from hibernator.cli.offline.migrate import is_old, migrated
 from hibernator.cli.offline.report import refuse
 from hibernator.schedule.cron import convert_schedule_to_cron
 from hibernator.schedule.errors import ScheduleError
@@ -41,7 +41,7 @@ class _Converter:
         """The document, or the documents, that take its place."""
         if self._to is Format.OFF_HOURS and is_old(document):
             return self._to_off_hours(document)
-        if self._to is Format.CRON and document.kind == "HibernatePlan" and not is_old(document):
+        if self._to is Format.CRON and document.is_a("HibernatePlan") and not is_old(document):
             return self._to_cron(document)
         return [_as_written(document)]
 

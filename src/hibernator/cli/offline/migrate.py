@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from hibernator.api.hibernateplan import PLANS
 from hibernator.api.problem import Problem
-from hibernator.cli.offline.loading.documents import Document
+from hibernator.api.scheduleexception import EXCEPTIONS
+from hibernator.cli.offline.loading.documents import OLD_GROUP, Document
 from hibernator.schedule.cron import cron_to_off_hours
 from hibernator.schedule.errors import ScheduleError
 
-OLD_GROUP = "hibernator.ardikasaputro.io"
-GROUP = "hibernator.ardikabs.com"
-MOVED_KINDS = {"HibernatePlan", "ScheduleException"}
+GROUP = PLANS.group
 _LINES = ("hibernate", "wakeUp")
 
 
@@ -31,14 +31,18 @@ class Migrated(NamedTuple):
 
 
 def is_old(document: Document) -> bool:
-    return document.kind in MOVED_KINDS and (document.group == OLD_GROUP or has_cron_lines(document))
+    return has_moved(document) or has_cron_lines(document)
+
+
+def has_moved(document: Document) -> bool:
+    return document.group == OLD_GROUP and (document.is_a(PLANS.kind) or document.is_a(EXCEPTIONS.kind))
 
 
 def has_cron_lines(document: Document) -> bool:
     """Whether a plan says when it sleeps in the old way, and not in the new one besides."""
     schedule = document.part("spec", "schedule")
     return (
-        document.kind == "HibernatePlan"
+        document.is_a(PLANS.kind)
         and isinstance(schedule, dict)
         and "offHours" not in schedule
         and any(line in schedule for line in _LINES)
@@ -50,7 +54,7 @@ def migrated(document: Document) -> Migrated:
     if not is_old(document):
         return Migrated(document)
     value = copy.deepcopy(document.value)
-    if document.group == OLD_GROUP:
+    if has_moved(document):
         version = value["apiVersion"].rpartition("/")[2]
         value["apiVersion"] = f"{GROUP}/{version}"
     notes: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from hibernator.api import timewindowscaler_v1beta1 as v1beta1
-from hibernator.api.conversion import converted
+from hibernator.api.conversion import ConversionError, converted
 from hibernator.api.problem import Problem
 from hibernator.api.timewindowscaler import ScalerWindow, TargetReference, TimeWindowScalerSpec
 from hibernator.cli.offline.loading.documents import Document
@@ -26,7 +26,10 @@ from hibernator.schedule.zones import zone_of
 
 def as_v1beta1(document: Document) -> Any:
     """The spec with all that it says, whichever version it is written in."""
-    return converted(document.value, v1beta1.SCALERS.api_version).get("spec")
+    try:
+        return converted(document.value, v1beta1.SCALERS.api_version).get("spec")
+    except ConversionError:
+        return document.part("spec")
 
 
 def decoded(document: Document) -> v1beta1.TimeWindowScalerSpec:

@@ -92,18 +92,18 @@ class _Builder:
     def __init__(self, documents: Sequence[Document]) -> None:
         self.notes: list[str] = []
         self._documents = documents
-        self._maps = {each.key: each for each in documents if each.kind == "ConfigMap"}
+        self._maps = {each.key: each for each in documents if each.is_a("ConfigMap")}
         self._exceptions: dict[tuple[str, str], list[Document]] = {}
         for each in documents:
-            if each.kind == "ScheduleException":
+            if each.is_a("ScheduleException"):
                 plan = str(each.part("spec", "planRef", "name"))
                 self._exceptions.setdefault((each.namespace, plan), []).append(each)
 
     def resources(self) -> Iterator[Resource]:
         for document in self._documents:
-            if document.kind == "HibernatePlan":
+            if document.is_a("HibernatePlan"):
                 yield self._plan(document)
-            elif document.kind == "TimeWindowScaler":
+            elif document.is_a("TimeWindowScaler"):
                 yield self._scaler(document)
         for (namespace, plan), lonely in self._exceptions.items():
             for each in lonely:

@@ -13,14 +13,12 @@ from hibernator.cli.offline.loading.documents import Document, Mistake
 from hibernator.cli.offline.scene import Standing, age, standing_of
 from hibernator.schedule.holidays import load_holidays
 
-OUR_KINDS = {"HibernatePlan", "ScheduleException", "TimeWindowScaler"}
-
 
 def duplicates(documents: Sequence[Document]) -> Iterator[Mistake]:
     """Documents that would overwrite each other."""
     first: dict[tuple[str, str, str, str], Document] = {}
     for document in documents:
-        if document.name and (document.kind in OUR_KINDS or document.kind == "ConfigMap"):
+        if document.name and document.is_a(document.kind):
             other = first.setdefault(document.key, document)
             if other is not document:
                 yield document.mistake(
@@ -36,7 +34,7 @@ def duplicates(documents: Sequence[Document]) -> Iterator[Mistake]:
 def rivals(documents: Sequence[Document]) -> Iterator[Mistake]:
     """Exceptions that want to bend the same plan at the same time, where only one can."""
     by_plan: dict[tuple[str, Any], list[tuple[Document, ScheduleExceptionSpec]]] = {}
-    for document in sorted((each for each in documents if each.kind == "ScheduleException"), key=age):
+    for document in sorted((each for each in documents if each.is_a("ScheduleException")), key=age):
         spec = _decoded(document)
         if spec and standing_of(document, spec) is Standing.BENDS:
             by_plan.setdefault((document.namespace, spec.plan_ref.name), []).append((document, spec))
@@ -73,7 +71,7 @@ def unreadable_holidays(documents: Sequence[Document]) -> Iterator[Mistake]:
 def holiday_sources(documents: Sequence[Document]) -> list[Document]:
     """The ConfigMaps from which some document takes its holidays."""
     named = {(each.namespace, name) for each in documents if (name := _holiday_source(each))}
-    return [each for each in documents if each.kind == "ConfigMap" and (each.namespace, each.name) in named]
+    return [each for each in documents if each.is_a("ConfigMap") and (each.namespace, each.name) in named]
 
 
 def _holiday_source(document: Document) -> str | None:
@@ -81,7 +79,11 @@ def _holiday_source(document: Document) -> str | None:
         "HibernatePlan": ("spec", "schedule", "holidays", "sourceRef", "name"),
         "TimeWindowScaler": ("spec", "holidays", "sourceRef", "name"),
     }
-    name = document.part(*steps[document.kind]) if document.kind in steps else None
+    name = (
+        document.part(*steps[document.kind])
+        if document.is_a(document.kind) and document.kind in steps
+        else None
+    )
     return name if isinstance(name, str) else None
 
 

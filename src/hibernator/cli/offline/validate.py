@@ -9,8 +9,7 @@ from hibernator.api.kinds import all_kinds
 from hibernator.cli.exits import Exit
 from hibernator.cli.offline import out
 from hibernator.cli.offline.checks import mistakes
-from hibernator.cli.offline.loading.documents import Document, load
-from hibernator.cli.offline.migrate import OLD_GROUP
+from hibernator.cli.offline.loading.documents import OLD_GROUP, Document, load
 from hibernator.cli.offline.report import counted, ordered, sentence
 from hibernator.cli.offline.scene import stage
 from hibernator.cli.offline.together import duplicates, holiday_sources, rivals, unreadable_holidays

@@ -8,10 +8,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hibernator.api.hibernateplan import PLANS
 from hibernator.api.problem import Problem
+from hibernator.api.scheduleexception import EXCEPTIONS
+from hibernator.api.timewindowscaler import SCALERS
 from hibernator.cli.offline.loading import json_documents, yaml_documents
 from hibernator.cli.offline.loading.sources import NoText, Text, read_texts
 from hibernator.cli.offline.loading.yaml_documents import Parsed, UnreadableError
+
+OLD_GROUP = "hibernator.ardikasaputro.io"
+GROUPS = {
+    PLANS.kind: (PLANS.group, OLD_GROUP),
+    EXCEPTIONS.kind: (EXCEPTIONS.group, OLD_GROUP),
+    SCALERS.kind: (SCALERS.group,),
+    "ConfigMap": ("",),
+}
 
 _LAST_STEP = re.compile(r"(\.[^.\[]*|\[[^\]]*\]?|^[^.\[]+)$")
 
@@ -89,6 +100,10 @@ class Document:
     def title(self) -> str:
         """How people call it: `HibernatePlan default/dev`."""
         return f"{self.kind} {self.namespace}/{self.name}"
+
+    def is_a(self, kind: str) -> bool:
+        """Whether it is one of ours, in today's group or in the one before; namesakes in others are not."""
+        return self.kind == kind and self.group in GROUPS.get(kind, ())
 
     def part(self, *steps: str) -> Any:
         """What stands under `spec`, `schedule`, …, or None where there is nothing."""

@@ -20,6 +20,7 @@ _WORDS: dict[str, Scalar] = {
 _WHOLE = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[oO]?([0-7]+)|0[bB]([01]+)|(0|[1-9][0-9]*))")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _BASES = (16, 8, 2, 10)
+_LONGEST = 2 + 64  # a prefix and 64 binary digits
 _SMALLEST, _BIGGEST = -(2**63), 2**64 - 1
 
 
@@ -31,15 +32,17 @@ def plain(text: str) -> Scalar:
         return text
     digits = text.replace("_", "")
     whole = _WHOLE.fullmatch(digits)
-    if whole and (number := _whole_number(whole)) is not None:
-        return number
-    if _FLOAT.fullmatch(digits):
-        return _shortest(float(digits))
+    if whole and (integer := _whole_number(whole)) is not None:
+        return integer
+    if _FLOAT.fullmatch(digits) and math.isfinite(number := float(digits)):
+        return _shortest(number)
     return text
 
 
 def _whole_number(match: re.Match[str]) -> int | None:
     sign, *by_base = match.groups()
+    if len(match.group()) > _LONGEST:
+        return None
     number = next(int(digits, base) for digits, base in zip(by_base, _BASES, strict=True) if digits)
     number = -number if sign == "-" else number
     return number if _SMALLEST <= number <= _BIGGEST else None
@@ -47,6 +50,6 @@ def _whole_number(match: re.Match[str]) -> int | None:
 
 def _shortest(number: float) -> float | int:
     """On its way to the cluster everything becomes JSON, where 2.0 is written as 2."""
-    if math.isfinite(number) and number.is_integer() and abs(number) <= _BIGGEST:
+    if number.is_integer() and abs(number) <= _BIGGEST:
         return int(number)
     return number
