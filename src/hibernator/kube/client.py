@@ -7,6 +7,7 @@ Errors are those of `kube.errors`. Names are checked before they become part of 
 come from fields that users write: `../secrets/x` must not become a request for something else.
 """
 
+import copy
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
@@ -21,7 +22,7 @@ from hibernator.kube.errors import Conflict, Invalid, Unavailable, Undecodable, 
 from hibernator.kube.fairness import Lanes
 from hibernator.kube.metrics import Metrics
 from hibernator.kube.patch import encode
-from hibernator.kube.transport import Call, Transport
+from hibernator.kube.transport import Call, Fence, Transport
 from hibernator.kube.wire import Broken, Failure, Page, WatchEvent, Wire, wire
 
 T = TypeVar("T", bound=Object)
@@ -58,6 +59,7 @@ class Client:
         self._lanes = lanes or Lanes()
         self._metrics = metrics or Metrics()
         self._transport: Transport | None = None
+        self._fence: Fence | None = None
 
     async def __aenter__(self) -> Self:
         self._transport = Transport(self.credentials, self._lanes, self._metrics, self._deadline)
@@ -68,6 +70,12 @@ class Client:
     ) -> None:
         await self._open.close()
         self._transport = None
+
+    def fenced(self, fence: Fence) -> "Client":
+        """This client over the same connections, but for writes that `fence` must allow each time."""
+        fenced = copy.copy(self)
+        fenced._fence = fence  # noqa: SLF001 — its own
+        return fenced
 
     @property
     def _open(self) -> Transport:
@@ -229,7 +237,8 @@ class Client:
             "preconditions": _query(uid=uid, resourceVersion=resource_version),
         }
         path = _path(kind, namespace, name)
-        await self._open.send(Call("delete", kind.resource, "DELETE", path, {}, msgspec.json.encode(body)))
+        encoded = msgspec.json.encode(body)
+        await self._open.send(Call("delete", kind.resource, "DELETE", path, {}, encoded, fence=self._fence))
 
     async def may(
         self,
@@ -276,7 +285,7 @@ class Client:
         content_type: str = "application/json",
     ) -> T:
         encoded = None if body is None else msgspec.json.encode(body)
-        call = Call(verb, kind.resource, method, path, query or {}, encoded, content_type)
+        call = Call(verb, kind.resource, method, path, query or {}, encoded, content_type, self._fence)
         found = wire(kind).object(await self._open.send(call))
         if isinstance(found, Broken):
             raise Undecodable(found.why, request=str(call))

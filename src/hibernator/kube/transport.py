@@ -6,7 +6,7 @@ that was lost says nothing about whether the write happened. The caller is told 
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -35,6 +35,9 @@ _KEEP_ALIVE: Final = 30.0  # less than API servers and balancers keep idle conne
 _SUCCESS: Final = range(200, 300)
 _UNAUTHORIZED: Final = 401
 
+# Asked in the moment in which a write is sent: how many seconds it may take. Raises if it must not start.
+Fence = Callable[[], float]
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -47,6 +50,7 @@ class Call:
     query: Mapping[str, str]
     body: bytes | None = None
     content_type: str = "application/json"
+    fence: Fence | None = None
 
     @property
     def reads(self) -> bool:
@@ -107,7 +111,9 @@ class Transport:
     async def _exchange(self, call: Call, access: Access) -> tuple[int, bytes, str]:
         loop = asyncio.get_running_loop()
         start, code = loop.time(), "none"
-        limits = aiohttp.ClientTimeout(total=self._deadline, sock_connect=_CONNECT)
+        longest = self._deadline if call.fence is None or call.reads else min(self._deadline, call.fence())
+        # Without the threshold aiohttp would round up to whole seconds.
+        limits = aiohttp.ClientTimeout(total=longest, sock_connect=_CONNECT, ceil_threshold=longest)
         try:
             async with await self._request(call, access, limits) as response:
                 body = await response.read()
