@@ -39,7 +39,8 @@ def main(arguments: list[str]) -> None:
 
 def download(module: str) -> None:
     if complaint := os.environ.get("FAKE_GO_NO_NETWORK"):
-        sys.exit(complaint)
+        say(json.dumps({"Path": module, "Error": complaint}))
+        sys.exit(1)
     source = Path(os.environ["FAKE_GO_DIR"]) / "module"
     for stage in ("node/fast", "node/heartbeat", "pod/fast"):
         folder = source / "kustomize" / "stage" / stage

@@ -15,7 +15,7 @@ from pathlib import Path
 from hibernator.controlplane import caches
 from hibernator.controlplane.build import build
 from hibernator.controlplane.components import ETCD, KUBECTL, KWOK
-from hibernator.controlplane.errors import ControlPlaneError
+from hibernator.controlplane.errors import FetchError
 from hibernator.controlplane.progress import Reporter
 from hibernator.controlplane.versions import MODULES, OLDEST_ETCD, OLDEST_KUBERNETES, STAGES
 
@@ -87,9 +87,9 @@ def _stages(kwok: Path, reporter: Reporter, environment: Mapping[str, str]) -> P
         return beside
     try:
         return build([STAGES], reporter, environment) / STAGES
-    except ControlPlaneError as error:
+    except FetchError as error:
         module = next(module for module in MODULES if module.stages)
-        raise ControlPlaneError(
+        raise FetchError(
             str(error),
             hint=f"{error.hint}\nTo make {beside} by hand, join the YAML files of {', '.join(module.stages)} "
             f"of {module.path} {module.version}, with a line of --- between any two.",

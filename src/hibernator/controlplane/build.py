@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from hibernator.controlplane import caches
-from hibernator.controlplane.errors import ControlPlaneError
+from hibernator.controlplane.errors import ControlPlaneError, FetchError
 from hibernator.controlplane.golang import Go, GoError, go_for_building
 from hibernator.controlplane.gomodule import Source, fetch, write_go_mod
 from hibernator.controlplane.locks import FileLock
@@ -38,9 +38,8 @@ def build(names: Iterable[str], reporter: Reporter, environment: Mapping[str, st
             lock.acquire(wait=True)
     try:
         _build(_missing(wanted, folder), folder, reporter, environment)
-    except ControlPlaneError as error:
-        offline = _NO_NETWORK.format(names=", ".join(sorted(wanted)))
-        raise ControlPlaneError(str(error), hint=f"{error.hint}\n{offline}".strip()) from None
+    except FetchError as error:
+        raise FetchError(str(error), hint=_NO_NETWORK.format(names=", ".join(sorted(wanted)))) from None
     finally:
         lock.release()
     return folder

@@ -7,3 +7,7 @@ class ControlPlaneError(Exception):
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+
+
+class FetchError(ControlPlaneError):
+    """Something could not be downloaded."""

