@@ -138,6 +138,7 @@ class Rule:
     times: int
     hits: int = 0
     _hit: asyncio.Event = field(default_factory=asyncio.Event)
+    _used_up: asyncio.Event = field(default_factory=asyncio.Event)
 
     def wants(self, request: web.Request) -> bool:
         return (
@@ -149,11 +150,18 @@ class Rule:
     def use(self) -> None:
         self.hits += 1
         self._hit.set()
+        if self.hits == self.times:
+            self._used_up.set()
 
     async def hit(self) -> None:
         """Return when it has been used at least once."""
         async with asyncio.timeout(30):
             await self._hit.wait()
+
+    async def used_up(self) -> None:
+        """Return when it has been used as often as it was meant to be."""
+        async with asyncio.timeout(30):
+            await self._used_up.wait()
 
 
 class Seen(NamedTuple):
@@ -218,7 +226,7 @@ class Exchange:
         async with self._send() as answer:
             response = web.StreamResponse(status=answer.status, headers=_end_to_end(answer.headers))
             await response.prepare(self._request)
-            self._proxy.watches.append(watch)
+            await self._proxy.began(watch)
             try:
                 await self._pump(answer.content, response, watch, fault)
             finally:
@@ -265,6 +273,7 @@ class FaultProxy:
         self.watches: list[Watch] = []
         self.requests: list[Seen] = []  # everything that came, in order
         self._rules: list[Rule] = []
+        self._watching = asyncio.Condition()
 
     def next(self, *, action: Action, method: str = "", path: str = "", times: int = 1) -> Rule:
         """Do this to the next request that fits, or to the next few."""
@@ -281,6 +290,18 @@ class FaultProxy:
         self._rules.clear()
         for watch in self.watches:
             watch.flowing.set()
+
+    async def watching(self, path: str = "", count: int = 1) -> None:
+        """Return when so many watches stand."""
+        async with asyncio.timeout(30), self._watching:
+            await self._watching.wait_for(
+                lambda: len([watch for watch in self.watches if re.search(path, watch.path)]) >= count
+            )
+
+    async def began(self, watch: Watch) -> None:
+        self.watches.append(watch)
+        async with self._watching:
+            self._watching.notify_all()
 
     def cut_watches(self, path: str = "") -> int:
         """Break the watches that stand now; the number of them."""
@@ -301,10 +322,13 @@ class FaultProxy:
         self.requests.append(Seen(request.method, request.path_qs, request.headers, peer[1]))
         exchange = Exchange(self, request, await request.read())
         rule = next((rule for rule in self._rules if rule.wants(request)), None)
-        if rule is None:
-            return await exchange.forward()
-        rule.use()
-        return await rule.action.act(exchange)
+        try:
+            if rule is None:
+                return await exchange.forward()
+            rule.use()
+            return await rule.action.act(exchange)
+        except ConnectionResetError:  # whoever asked has left
+            return web.Response()
 
 
 @asynccontextmanager

@@ -30,14 +30,14 @@ T = TypeVar("T", bound=Object)
 
 _log: Final = structlog.get_logger(__name__)
 _ALL_AT_ONCE: Final = 0
-_PAGE: Final = 500
 _IN_THE_FUTURE: Final = "ResourceVersionTooLarge"
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
-    """Real seconds, because they guard against peers and not against the schedule."""
+class Habits:
+    """How a reflector goes about it. The seconds are real ones: they guard against peers that hang."""
 
+    page: int = 500
     watch: tuple[float, float] = (300.0, 600.0)  # how long a watch lasts, drawn anew for each
     silence: float = 90.0  # after which a watch counts as dead; bookmarks come every minute
     short: float = 1.0  # a watch that ends sooner, with nothing seen, counts as a failure
@@ -57,17 +57,17 @@ class Selection:
 
 class Reflector(Generic[T]):
     def __init__(
-        self, client: Client, store: Store[T], selection: Selection, timing: Timing, metrics: Metrics
+        self, client: Client, store: Store[T], selection: Selection, habits: Habits, metrics: Metrics
     ) -> None:
         self.synced = asyncio.Event()
         self.contact = steady()  # when the API server was last heard of
         self._client = client
         self._store = store
         self._selection = selection
-        self._timing = timing
+        self._habits = habits
         self._metrics = metrics
         self._listed = False  # whether a watch can go on from what the store has seen
-        self._page = _PAGE
+        self._page = self._habits.page
         self._failures = 0
         self._older_since: float | None = None
 
@@ -98,7 +98,7 @@ class Reflector(Generic[T]):
         except Gone:
             self._page = _ALL_AT_ONCE
             raise
-        self._page = _PAGE
+        self._page = self._habits.page
         version = order(pages[0].resource_version)
         if not self._store.replace(pages, version, rewound=self._rewound()):
             self._older_since = self._older_since or steady()
@@ -110,7 +110,7 @@ class Reflector(Generic[T]):
     def _rewound(self) -> bool:
         """Whether lists have been older than what we know for so long that it must be true."""
         since = self._older_since
-        if since is None or steady() < since + self._timing.believe_older_lists_after:
+        if since is None or steady() < since + self._habits.believe_older_lists_after:
             return False
         _log.error(
             "the API server only knows an older state, as after a restore from a backup; it is taken over",
@@ -124,8 +124,8 @@ class Reflector(Generic[T]):
             self._store.kind,
             str(self._store.seen),
             **asdict(self._selection),
-            seconds=random.uniform(*self._timing.watch),
-            silence=self._timing.silence,
+            seconds=random.uniform(*self._habits.watch),
+            silence=self._habits.silence,
         )
         try:
             async with aclosing(batches):
@@ -136,7 +136,7 @@ class Reflector(Generic[T]):
                     useful = useful or bool(batch)
         finally:
             self._metrics.count(WATCH_RESTARTS, self._store.kind.resource)
-            useful = useful or steady() - start >= self._timing.short
+            useful = useful or steady() - start >= self._habits.short
             if useful:
                 self._failures = 0
         if not useful:
@@ -160,7 +160,7 @@ class Reflector(Generic[T]):
     async def _recover(self, error: ApiError) -> None:
         if isinstance(error, Gone) or any(cause.reason == _IN_THE_FUTURE for cause in error.causes):
             self._listed = False
-        wait = backoff(self._failures, first=self._timing.first_wait, longest=self._timing.longest_wait)
+        wait = backoff(self._failures, first=self._habits.first_wait, longest=self._habits.longest_wait)
         if isinstance(error, Throttled):
             wait += error.retry_after
         self._failures += 1

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
@@ -126,13 +127,15 @@ class Wire(Generic[T]):
         # Only at run time is `kind.type` known, so that the types below are made here, unseen by mypy.
         shape: Any = kind.type
         events: Any = Added[shape] | Modified[shape] | Deleted[shape] | Bookmark | Failure
+        self._kind = kind.kind
+        self._api_version = kind.api_version
         self._object: msgspec.json.Decoder[T] = msgspec.json.Decoder(shape)
         self._page: msgspec.json.Decoder[_List[T]] = msgspec.json.Decoder(cast("Any", _List)[shape])
         self._event: msgspec.json.Decoder[WatchEvent[T] | Failure] = msgspec.json.Decoder(events)
 
     def object(self, body: bytes) -> T | Broken:
         try:
-            return self._object.decode(body)
+            return self._labelled(self._object.decode(body))
         except _UNREADABLE as error:
             return _broken(body, error)
 
@@ -142,15 +145,27 @@ class Wire(Generic[T]):
             page = self._page.decode(body)
         except _UNREADABLE:
             return self._page_piecemeal(body)
-        return Page(page.items or [], page.metadata.resource_version, page.metadata.continue_)
+        items = page.items or []
+        for item in items:
+            self._labelled(item)
+        return Page(items, page.metadata.resource_version, page.metadata.continue_)
 
     def event(self, line: bytes) -> WatchEvent[T] | Failure:
         """A line of a watch; raises ValueError when it is none at all."""
         try:
-            return self._event.decode(line)
+            event = self._event.decode(line)
         except _UNREADABLE as error:
             raw = msgspec.json.decode(line, type=_RawEvent)
             return BrokenEvent(_broken(raw.object, error), deleted=raw.type == "DELETED")
+        if isinstance(event, Added | Modified | Deleted):
+            self._labelled(event.object)
+        return event
+
+    def _labelled(self, obj: T) -> T:
+        """Say what it is: lists of built-in kinds leave that out, and one text for all saves memory."""
+        force_setattr(obj, "kind", self._kind)
+        force_setattr(obj, "api_version", self._api_version)
+        return obj
 
     def _page_piecemeal(self, body: bytes) -> Page[T]:
         raw = msgspec.json.decode(body, type=_RawList)

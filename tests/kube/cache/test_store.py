@@ -138,6 +138,15 @@ def test_an_answer_that_comes_after_the_news_of_the_deletion_raises_no_ghost() -
     assert contents(store) == set()
 
 
+def test_an_event_from_before_a_deletion_that_comes_once_more_raises_no_ghost() -> None:
+    store = Store(CONFIG_MAPS)
+    store.replace(page(), 9)
+    store.saw(config_map("a", 12))
+    store.saw_deletion(("team", "a"), 13)
+    store.saw(config_map("a", 12))
+    assert contents(store) == set()
+
+
 def test_the_deletion_of_its_predecessor_does_not_take_what_we_made_since() -> None:
     store = Store(CONFIG_MAPS)
     store.replace(page(config_map("a", 3, uid="1")), 9)

@@ -87,3 +87,11 @@ def test_a_broken_object_in_a_watch_is_told_with_its_name(type_: str, deleted: b
 def test_fields_that_the_type_does_not_name_are_not_kept() -> None:
     page = WIRE.page(listed(raw("a", binaryData={"k": "AAAA"})))
     assert "binaryData" not in repr(page.items[0])
+
+
+def test_an_object_says_what_it_is_wherever_it_comes_from() -> None:
+    item = WIRE.page(listed(raw("a"))).items[0]
+    event = WIRE.event(line("ADDED", raw("a")))
+    assert isinstance(event, Added)
+    assert item == event.object == WIRE.object(json.dumps(raw("a")).encode())
+    assert (item.api_version, item.kind) == ("v1", "ConfigMap")
