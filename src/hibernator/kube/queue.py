@@ -20,13 +20,13 @@ from collections.abc import Sequence
 from random import Random
 from typing import Final, Generic, TypeVar
 
-from hibernator.kube.clock import Clock, Timer
+from hibernator.kube.clock import Clock, Timer, steady
 from hibernator.kube.metrics import QUEUE_DELAYED, QUEUE_DEPTH, QUEUE_WAIT_SECONDS, Metrics
 
 K = TypeVar("K")
 
 # A retry comes up to a fifth earlier than its table says: spread out, and never later than promised.
-_JITTER: Final = 0.2
+JITTER: Final = 0.2
 # Overtaken entries stay in the heap until they surface. This many, and twice the living, are put up with.
 _STALE: Final = 64
 
@@ -49,7 +49,7 @@ class Queue(Generic[K]):
         self._heap: list[tuple[float, int, K]] = []
         self._sequence = itertools.count()
         self._timer: Timer | None = None
-        self._failures: dict[K, int] = {}
+        self._failures: dict[K, tuple[Sequence[float], int]] = {}
         self._closed = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -83,10 +83,14 @@ class Queue(Generic[K]):
             self._arm()
 
     def retry(self, key: K, delays: Sequence[float]) -> float:
-        """Ask for another look after a failure: the nth in a row waits for the nth delay, or for the last."""
-        failures = self._failures.get(key, 0)
-        self._failures[key] = failures + 1
-        delay = delays[min(failures, len(delays) - 1)] * self._random.uniform(1 - _JITTER, 1)
+        """Ask for another look after a failure: the nth in a row waits for the nth delay, or for the last.
+
+        A failure of another sort, with other delays, begins a new row.
+        """
+        before, failures = self._failures.get(key, (delays, 0))
+        failures = failures if before == delays else 0
+        self._failures[key] = delays, failures + 1
+        delay = delays[min(failures, len(delays) - 1)] * self._random.uniform(1 - JITTER, 1)
         self.add_after(key, delay)
         return delay
 
@@ -104,7 +108,7 @@ class Queue(Generic[K]):
         self._dirty.discard(key)
         self._taken.add(key)
         self._delayed.pop(key, None)
-        self._metrics.observe(QUEUE_WAIT_SECONDS, self._clock.monotonic() - since, self._name)
+        self._metrics.observe(QUEUE_WAIT_SECONDS, steady() - since, self._name)
         return key
 
     def done(self, key: K) -> None:
@@ -137,7 +141,7 @@ class Queue(Generic[K]):
         await self._idle.wait()
 
     def _make_ready(self, key: K) -> None:
-        self._ready.append((key, self._clock.monotonic()))
+        self._ready.append((key, steady()))
         self._permits.release()
 
     def _arm(self) -> None:

