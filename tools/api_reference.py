@@ -120,7 +120,7 @@ def _type(schema: Schema) -> str:
 def _cell(schema: Schema) -> str:
     words = [schema["description"], *_facts(schema)]
     if schema.get("type") == "array" and (facts := list(_facts(schema["items"]))):
-        words += ["Each entry:", *facts]
+        words += [f"Each entry: {facts[0][0].lower()}{facts[0][1:]}", *facts[1:]]
     return " ".join(words).replace("|", "\\|").replace("\n", " ")
 
 
@@ -153,7 +153,8 @@ def _default(value: Any) -> str:
 
 
 def _rules(schema: Schema, path: str) -> Iterator[str]:
-    for rule in schema.get("x-kubernetes-validations", ()):
+    is_instant = schema.get("format") == "date-time"  # which the introduction explains once for all
+    for rule in () if is_instant else schema.get("x-kubernetes-validations", ()):
         place = f"{path}{rule.get('fieldPath', '')}".removeprefix(".") or "metadata.name"
         yield f"- `{place}`: {rule['message']}."
     for name, field in schema.get("properties", {}).items():

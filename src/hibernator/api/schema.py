@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from hibernator.api.meta import Model, Object
+from hibernator.api.meta import Model, Object, rule
 
 Schema = dict[str, Any]
 
@@ -42,12 +42,20 @@ _ORDER = (
 # The API server's own idea of a date-time lets `+24:00` and `00,5` pass, which no decoder reads back.
 INSTANT = r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
 
+# And it takes any list for a date-time; whoever reads the object back would choke on it. CEL does not.
+_IS_INSTANT = rule("self >= timestamp('1000-01-01T00:00:00Z')", "it must be an instant with its zone")
+
 _PLAIN: Mapping[Any, Schema] = {
     str: {"type": "string"},
     bool: {"type": "boolean"},
     int: {"type": "integer", "format": "int64"},
     float: {"type": "number"},
-    datetime: {"type": "string", "format": "date-time", "pattern": INSTANT},
+    datetime: {
+        "type": "string",
+        "format": "date-time",
+        "pattern": INSTANT,
+        "x-kubernetes-validations": [_IS_INSTANT],
+    },
     Any: {"x-kubernetes-preserve-unknown-fields": True},
 }
 _EVERY_OBJECT: Mapping[str, Schema] = {
@@ -128,7 +136,7 @@ def _struct(cls: type[Model]) -> Schema:
     if required:
         schema["required"] = sorted(required)
     if cls.RULES:
-        schema["x-kubernetes-validations"] = [dict(rule) for rule in cls.RULES]
+        schema["x-kubernetes-validations"] = [dict(entry) for entry in cls.RULES]
     return _in_order(schema)
 
 

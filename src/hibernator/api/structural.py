@@ -129,11 +129,10 @@ def _object(schema: Schema, value: dict[str, Any], path: str) -> Iterator[Proble
             yield Problem(_below(path, name), None, "it is missing", f"Add it. {about}".rstrip())
     for name, inner in value.items():
         place = _below(path, str(name))
-        if name in known:
+        field = known.get(name, more)
+        if field is not None:
             # The API server drops an empty field before it looks at anything else.
-            yield from check(known[name], inner, place) if inner is not None else ()
-        elif more is not None:
-            yield from check(more, inner, place)
+            yield from check(field, inner, place) if inner is not None else ()
         elif not schema.get("x-kubernetes-preserve-unknown-fields"):
             yield _unknown(str(name), inner, place, known)
 

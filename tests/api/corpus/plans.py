@@ -246,6 +246,12 @@ BAD = [
         "a suspension till tomorrow", plan(suspendUntil="tomorrow"), "spec.suspendUntil", "spec.suspendUntil"
     ),
     Bad(
+        "a list in place of an instant",
+        plan(suspendUntil=["2026-12-24T00:00:00Z"]),
+        "it must be an instant with its zone",
+        "spec.suspendUntil",
+    ),
+    Bad(
         "parameters that are no block",
         plan(noop("web", parameters=["a"])),
         "spec.targets[0].parameters",

@@ -5,6 +5,16 @@ from api.objects import analysis, approval_request, request, without
 
 GOOD = [
     Good("a request that says nothing", request()),
+    Good(
+        "a request that tells all about the signal",
+        request(
+            signalName="KubePodOOMKilled",
+            severity="critical",
+            targetResource={"kind": "Pod", "name": "shop"},
+            firingTime="2026-12-01T00:00:00.5+05:45",
+            signalLabels={"pod": "shop", "Any Key/at all": ""},
+        ),
+    ),
     Good("a request without a spec", without(request(), "spec")),
     Good("an approval request", approval_request()),
     Good(
