@@ -274,6 +274,7 @@ async def test_in_a_storm_of_changes_and_faults_every_addition_and_deletion_is_h
                 proxy.next(path=_WATCH, action=dice.choice(faults))
                 proxy.next(path=_LIST, action=dice.choice(lists_fail))
             if turn % 9 == 0:
+                await proxy.watching()
                 proxy.cut_watches()
             await happen(world, dice, dice.choice(names))
         proxy.clear()
