@@ -4,6 +4,8 @@ import itertools
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given, strategies as st
 from whenever import Instant, TimeDelta
 
@@ -144,6 +146,12 @@ def test_a_keyring_is_read_as_it_was_written() -> None:
     assert from_data(to_data(announced)) == announced
 
 
+def _locked() -> bytes:
+    locked = serialization.BestAvailableEncryption(b"secret")
+    key = ec.generate_private_key(ec.SECP256R1())
+    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, locked)
+
+
 def _broken() -> list[tuple[str, dict[str, bytes], str]]:
     one, other = to_data(first(NAMES, START)), to_data(first(NAMES, START))
     due = first(NAMES, START)
@@ -155,6 +163,7 @@ def _broken() -> list[tuple[str, dict[str, bytes], str]]:
         ("another authority", one | {"ca.crt": other["ca.crt"]}, "no authority in ca.crt has signed"),
         ("no certificate", one | {"tls.crt": b"nonsense"}, "PEM"),
         ("no authority", one | {"ca.crt": b""}, "PEM"),
+        ("a locked key", one | {"tls.key": _locked()}, "[Pp]assword"),
         ("no key", one | {"tls.key": b"\x00"}, "PEM|deserialize|key"),
         (
             "half of the next",

@@ -6,7 +6,8 @@ that API servers are told to trust. It is served a day later, when every API ser
 old authority stays in the bundle until it ends. So at no moment does anybody meet a certificate that they do
 not trust yet, whichever replica answers.
 
-Everything here is computed from the arguments; `secret` keeps it in the cluster.
+Everything here is computed from the arguments; `secret` keeps it in the cluster. API servers go by the real
+time, so that must be the time that is handed in.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from whenever import Instant, TimeDelta
 
@@ -120,7 +121,7 @@ def from_data(data: Mapping[str, bytes]) -> Keyring:
             upcoming = _checked(Pair(data[NEXT_CERTIFICATE], data[NEXT_KEY]), authorities)
     except KeyError as error:
         raise ValueError(f"{error.args[0]} is missing") from error
-    except x509.ExtensionNotFound as error:
+    except (x509.ExtensionNotFound, UnsupportedAlgorithm, TypeError) as error:
         raise ValueError(str(error)) from error
     return Keyring(current, authorities, upcoming)
 

@@ -20,9 +20,7 @@ from hibernator.admission.certificates import Pair
 from hibernator.admission.review import Handler
 
 DEADLINE: Final = 5.0  # seconds for one request, all in all
-LARGEST_BODY: Final = (
-    16 * 1024 * 1024
-)  # bytes; an object has 1.5 MB at most, and API servers send them one by one
+LARGEST_BODY: Final = 16 * 1024 * 1024  # bytes; API servers send objects, of 1.5 MB at most, one by one
 
 _DRAINING: Final = 5  # seconds for requests that are being answered when the server stops
 # The API server gives up an idle connection after 90 s. Were we the first to, a request could meet the end.
@@ -85,16 +83,20 @@ async def _body(request: Request, largest: int) -> bytes:
 
 
 class WebhookServer:
-    """Listens as soon as it has a certificate, until it is cancelled."""
+    """Has its port from the start, lets callers in once it has a certificate, and runs until cancelled."""
 
     def __init__(self, app: Starlette, *, host: str = "", port: int = 9443) -> None:
         self._app = app
-        self._address = (host, port)
+        self._socket = _bound(host, port)
         self._pair: Pair | None = None
         self._current = _context()
         self._certified = asyncio.Event()
         self.listening = asyncio.Event()
-        self.port = port  # the real one, once it listens, when 0 was asked for
+
+    @property
+    def port(self) -> int:
+        """The port, also when any (0) was asked for."""
+        return int(self._socket.getsockname()[1])
 
     def use(self, pair: Pair) -> None:
         """Serve this certificate from the next connection on; those that are open go on as they are."""
@@ -104,9 +106,8 @@ class WebhookServer:
             self._certified.set()
 
     async def run(self) -> None:
-        await self._certified.wait()
-        with contextlib.closing(_listener(*self._address)) as listener:
-            self.port = listener.getsockname()[1]
+        with contextlib.closing(self._socket):
+            await self._certified.wait()
             server = _Server(
                 uvicorn.Config(
                     self._app,
@@ -119,11 +120,11 @@ class WebhookServer:
                     timeout_keep_alive=_KEEP_ALIVE,
                     timeout_graceful_shutdown=_DRAINING,
                     ssl_context_factory=lambda *_: self._front(),
-                )
+                ),
+                self.listening,
             )
-            serving = asyncio.ensure_future(server.serve(sockets=[listener]))
+            serving = asyncio.ensure_future(server.serve(sockets=[self._socket]))
             try:
-                self.listening.set()
                 await asyncio.shield(serving)
             finally:
                 self.listening.clear()
@@ -146,19 +147,35 @@ class WebhookServer:
 
 
 class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, listening: asyncio.Event) -> None:
+        super().__init__(config)
+        self._listening = listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._listening.set()
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Leave signals to the manager, which stops everything in its order."""
         yield
 
 
-def _listener(host: str, port: int) -> socket.socket:
+def _bound(host: str, port: int) -> socket.socket:
     everywhere = not host and socket.has_dualstack_ipv6()
     family = socket.AF_INET6 if everywhere or ":" in host else socket.AF_INET
-    listener = socket.create_server((host, port), family=family, dualstack_ipv6=everywhere)
-    # What is accepted inherits this. asyncio sets it only on sockets that it has made itself, and without it
-    # every answer waits 40 ms for an acknowledgement.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # What is accepted inherits this. asyncio sets it only on sockets that it has made itself, and without
+        # it every answer waits 40 ms for an acknowledgement.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if everywhere:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        listener.bind((host, port))
+    except OSError:
+        listener.close()
+        raise
     return listener
 
 
