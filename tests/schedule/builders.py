@@ -71,7 +71,7 @@ def utc(text: str) -> Instant:
 def at(text: str, zone: str) -> Instant:
     """An instant by a local clock that shows it only once: `at("2026-01-30 20:00", "Europe/Berlin")`."""
     local = PlainDateTime.parse_iso(text.replace(" ", "T"))
-    return local.assume_tz(zone, disambiguate="raise").to_instant()
+    return local.assume_tz(zone, disambiguation="raise").to_instant()
 
 
 def aware(text: str) -> datetime:

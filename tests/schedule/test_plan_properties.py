@@ -30,6 +30,17 @@ def schedule(zone: str, windows: Sequence[brute.BruteWindow], mode: Any = "ignor
     return Schedule(timezone=zone, off_hours=written(windows), holidays=PlanHolidays(mode=mode))
 
 
+def bending(exception: brute.BruteException) -> ScheduleExceptionSpec:
+    return ScheduleExceptionSpec(
+        plan_ref=PlanReference(name="plan"),
+        type=exception.type,  # type: ignore[arg-type]  # the strategy draws only the three types
+        valid_from=exception.valid_from,
+        valid_until=exception.valid_until,
+        lead_time=f"{exception.lead // timedelta(minutes=1)}m",
+        windows=written(exception.windows),
+    )
+
+
 def by_minute(timeline: Timeline[Any], start: datetime, end: datetime) -> list[Any]:
     """What holds at each minute, from `between`; every edge but an exception's is on a whole minute."""
     values: list[Any] = []
@@ -75,16 +86,10 @@ def test_an_exception_bends_a_plan_as_somebody_would_who_decides_minute_by_minut
     clock = brute.wall(zone, start, end)
     asleep = brute.base(clock, windows, mode, dates)
     expected = states(clock.asked(brute.bent(clock, asleep, exception)))
-    spec = ScheduleExceptionSpec(
-        plan_ref=PlanReference(name="plan"),
-        type=exception.type,  # type: ignore[arg-type]  # the strategy draws only the three types
-        valid_from=exception.valid_from,
-        valid_until=exception.valid_until,
-        lead_time=f"{exception.lead // timedelta(minutes=1)}m",
-        windows=written(exception.windows),
-    )
     timeline = PlanTimeline(
-        schedule(zone, windows, mode), exceptions=[("event", spec)], holidays=Holidays.on(*dates)
+        schedule(zone, windows, mode),
+        exceptions=[("event", bending(exception))],
+        holidays=Holidays.on(*dates),
     )
     assert by_minute(timeline, start, end) == expected
 

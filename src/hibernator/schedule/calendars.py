@@ -75,9 +75,11 @@ class Events:
         return self._years[year]
 
     def _days(self, year: int) -> Iterator[tuple[int, str]]:
+        if year in {date.min.year, date.max.year}:
+            return  # the library looks a little beyond each year, and there is nothing beyond these
         first, last = date(year, 1, 1), date(year, 12, 31)
         for query in self._queries:
-            for event in query.between(first, last + timedelta(days=1) if year < date.max.year else last):
+            for event in query.between(first, last + timedelta(days=1)):
                 start, end = event.start, event.end
                 if isinstance(start, datetime) or str(event.get("STATUS", "")).upper() == "CANCELLED":
                     continue
@@ -116,7 +118,7 @@ def country(code: str, subdivision: str | None) -> Country:
         raise ScheduleError(f"{code!r} is not a country whose holidays are known", _fix(code, known, "DE"))
     if subdivision is not None and subdivision not in known[code]:
         raise ScheduleError(
-            f"{subdivision!r} is not a part of {code} whose holidays are known",
+            f"{subdivision!r} is not a part of {code} with holidays of its own",
             _part(subdivision, known[code]),
         )
     return Country(code, subdivision)

@@ -96,7 +96,7 @@ def check_country(block: PlanHolidays | ScalerHolidays) -> Iterator[Problem]:
             yield Problem(
                 "subdivision",
                 block.subdivision,
-                "a part needs its country",
+                "its country is missing",
                 "Set country too, for example DE.",
             )
         return

@@ -51,4 +51,4 @@ def subtract(left: Spans, right: Spans) -> Spans:
 
 
 def clip(spans: Spans, lo: int, hi: int) -> Spans:
-    return tuple((max(start, lo), min(end, hi)) for start, end in spans if start < hi and end > lo)
+    return intersect(spans, ((lo, hi),))

@@ -12,7 +12,7 @@ import difflib
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from whenever import available_timezones
+from whenever import Instant, available_timezones
 
 from hibernator.schedule.errors import UnknownTimezoneError
 from hibernator.schedule.spans import Span, Spans, union
@@ -98,13 +98,18 @@ class Zone:
         return block
 
     def _learn(self, lo: int, hi: int) -> Iterator[Stretch]:
-        local = to_instant(min(max(lo, FIRST + DAY), LAST - DAY)).to_tz(self.name)
+        local = _within_calendar(lo).to_tz(self.name)
         while lo < hi:
             offset = int(local.offset.total("seconds")) * SECOND
             following = local.next_transition()
             end = hi if following is None else min(hi, following.timestamp() * SECOND)
             yield lo, end, offset
             lo, local = end, following or local
+
+
+def _within_calendar(ticks: int) -> Instant:
+    """The instant, or the nearest one that has a date in every zone."""
+    return to_instant(min(max(ticks, FIRST + DAY), LAST - DAY))
 
 
 def _merged(stretches: Iterable[Stretch]) -> list[Stretch]:
@@ -140,5 +145,5 @@ def _unknown(name: str) -> tuple[str, str]:
 
 def local_text(zone: Zone, ticks: int) -> str:
     """An instant for people, on the local clock: `Fri 2026-01-30 06:00`."""
-    local = to_instant(ticks).to_tz(zone.name)
+    local = _within_calendar(ticks).to_tz(zone.name)
     return f"{DAYS[local.day_of_week().value - 1]} {local.format('YYYY-MM-DD HH:mm')}"

@@ -1,0 +1,182 @@
+"""Holidays from dates, calendars and countries; and what is said of those that cannot be read."""
+
+from datetime import date
+
+import pytest
+
+from hibernator.api.hibernateplan import PlanHolidays
+from hibernator.api.timewindowscaler import ScalerHolidays
+from hibernator.schedule.calendars import library_version
+from hibernator.schedule.holidays import Holidays, load_holidays
+from hibernator.schedule.plan import PlanTimeline
+from hibernator.schedule.ticks import date_of, day_of
+from hibernator.schedule.verdicts import Reason
+from schedule.builders import at, plan, utc, window
+
+SOME = PlanHolidays(mode="sleep-all-day")
+
+
+def dates(holidays: Holidays, first: str, last: str) -> list[str]:
+    found = holidays.named(day_of(date.fromisoformat(first)), day_of(date.fromisoformat(last)))
+    return [str(date_of(day)) for day in sorted(found)]
+
+
+def calendar(*events: str) -> str:
+    body = "".join(f"BEGIN:VEVENT\n{event}\nEND:VEVENT\n" for event in events)
+    return f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//test//EN\n{body}END:VCALENDAR\n"
+
+
+def from_calendar(*events: str) -> Holidays:
+    holidays, problems = load_holidays(SOME, {"team.ics": calendar(*events)})
+    assert problems == ()
+    return holidays
+
+
+def test_keys_that_are_dates_are_holidays_whatever_their_value() -> None:
+    holidays, problems = load_holidays(SOME, {"2026-12-25": "Christmas Day", "2026-12-26": ""})
+    assert problems == ()
+    assert dates(holidays, "2026-12-01", "2027-01-31") == ["2026-12-25", "2026-12-26"]
+
+
+@pytest.mark.parametrize("key", ["2026-13-01", "2026-02-30", "2026-2-3", "20260203", "readme", "2026-W01-1"])
+def test_a_key_that_is_neither_a_date_nor_a_calendar_is_told_and_left_out(key: str) -> None:
+    holidays, (problem,) = load_holidays(SOME, {key: "", "2026-05-01": ""})
+    assert (problem.path, problem.value) == (f'data["{key}"]', key)
+    assert problem.message == f"{key!r} is neither a date nor a calendar"
+    assert dates(holidays, "2026-01-01", "2026-12-31") == ["2026-05-01"]
+
+
+def test_an_all_day_event_of_several_days_ends_before_its_end() -> None:
+    holidays = from_calendar("UID:1\nDTSTART;VALUE=DATE:20261224\nDTEND;VALUE=DATE:20261227\nSUMMARY:Xmas")
+    assert dates(holidays, "2026-12-01", "2026-12-31") == ["2026-12-24", "2026-12-25", "2026-12-26"]
+
+
+def test_an_event_may_reach_over_the_end_of_the_year() -> None:
+    holidays = from_calendar("UID:1\nDTSTART;VALUE=DATE:20261231\nDTEND;VALUE=DATE:20270103")
+    assert dates(holidays, "2026-12-30", "2027-01-05") == ["2026-12-31", "2027-01-01", "2027-01-02"]
+
+
+def test_an_event_that_repeats_every_year_is_a_holiday_every_year_from_its_first_on() -> None:
+    holidays = from_calendar(
+        "UID:1\nDTSTART;VALUE=DATE:20240229\nRRULE:FREQ=YEARLY",
+        "UID:2\nDTSTART;VALUE=DATE:20200501\nRRULE:FREQ=YEARLY",
+    )
+    assert dates(holidays, "2019-01-01", "2028-12-31") == [
+        "2020-05-01", "2021-05-01", "2022-05-01", "2023-05-01", "2024-02-29", "2024-05-01",
+        "2025-05-01", "2026-05-01", "2027-05-01", "2028-02-29", "2028-05-01",
+    ]  # fmt: skip
+
+
+def test_exceptions_to_a_rule_and_cancelled_events_are_no_holidays() -> None:
+    holidays = from_calendar(
+        "UID:1\nDTSTART;VALUE=DATE:20250501\nRRULE:FREQ=YEARLY\nEXDATE;VALUE=DATE:20260501",
+        "UID:2\nDTSTART;VALUE=DATE:20260601\nSTATUS:CANCELLED",
+    )
+    assert dates(holidays, "2025-01-01", "2027-12-31") == ["2025-05-01", "2027-05-01"]
+
+
+def test_events_with_a_time_of_day_are_no_holidays() -> None:
+    holidays = from_calendar(
+        "UID:1\nDTSTART:20260601T100000Z\nDTEND:20260601T110000Z", "UID:2\nDTSTART;VALUE=DATE:20260602"
+    )
+    assert dates(holidays, "2026-01-01", "2026-12-31") == ["2026-06-02"]
+
+
+def test_a_file_may_hold_several_calendars() -> None:
+    text = calendar("UID:1\nDTSTART;VALUE=DATE:20260601") + calendar("UID:2\nDTSTART;VALUE=DATE:20260602")
+    holidays, problems = load_holidays(SOME, {"both.ics": text})
+    assert problems == ()
+    assert dates(holidays, "2026-01-01", "2026-12-31") == ["2026-06-01", "2026-06-02"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "hello",
+        "BEGIN:VCALENDAR\n",
+        "BEGIN:VCALENDAR\nEND:VEVENT\n",
+        calendar(),
+        calendar("UID:1\nSUMMARY:no start"),
+        calendar("UID:1\nDTSTART;VALUE=DATE:2026"),
+        calendar("UID:1\nDTSTART;VALUE=DATE:20260230"),
+        calendar("UID:1\nDTSTART;VALUE=DATE:20260101\nRRULE:FREQ=SOMETIMES"),
+        calendar("UID:1\nDTSTART;VALUE=DATE:20260101\nRRULE:FREQ=SECONDLY"),
+        calendar("UID:1\nDTSTART:20260101T100000Z"),
+    ],
+)
+def test_a_broken_calendar_is_told_and_left_out(text: str) -> None:
+    holidays, (problem,) = load_holidays(SOME, {"team.ics": text, "2026-05-01": ""})
+    assert problem.path == 'data["team.ics"]'
+    assert problem.message.startswith("the calendar cannot be read: ")
+    assert "\n" not in problem.message
+    assert dates(holidays, "2026-01-01", "2026-12-31") == ["2026-05-01"]
+
+
+def test_public_holidays_of_a_country_and_of_a_part_of_it() -> None:
+    germany, _ = load_holidays(PlanHolidays(mode="sleep-all-day", country="DE"))
+    bavaria, _ = load_holidays(PlanHolidays(mode="sleep-all-day", country="DE", subdivision="BY"))
+    assert "2026-10-03" in dates(germany, "2026-10-01", "2026-10-31")
+    assert "2026-01-06" not in dates(germany, "2026-01-01", "2026-01-31")
+    assert "2026-01-06" in dates(bavaria, "2026-01-01", "2026-01-31")
+
+
+def test_all_sources_count_together() -> None:
+    block = ScalerHolidays(mode="treat-as-closed", country="DE")
+    data = {"2026-07-01": "", "x.ics": calendar("UID:1\nDTSTART;VALUE=DATE:20260702")}
+    holidays, problems = load_holidays(block, data)
+    assert problems == ()
+    assert dates(holidays, "2026-07-01", "2026-10-03") == ["2026-07-01", "2026-07-02", "2026-10-03"]
+
+
+@pytest.mark.parametrize(
+    ("country", "subdivision", "path", "message", "fix"),
+    [
+        ("XX", None, "country", "'XX' is not a country whose holidays are known", None),
+        ("de", None, "country", "'de' is not a country whose holidays are known", "Did you mean DE?"),
+        ("DE", "by", "subdivision", "'by' is not a part of DE with holidays of its own", "Did you mean BY?"),
+        (None, "BY", "subdivision", "its country is missing", "Set country too, for example DE."),
+    ],
+)
+def test_an_unknown_country_or_part_is_told(
+    country: str | None, subdivision: str | None, path: str, message: str, fix: str | None
+) -> None:
+    holidays, (problem,) = load_holidays(
+        PlanHolidays(mode="stay-awake", country=country, subdivision=subdivision)
+    )
+    assert (problem.path, problem.message) == (path, message)
+    assert fix is None or problem.fix == fix
+    assert dates(holidays, "2026-01-01", "2026-12-31") == []
+
+
+def test_without_a_block_there_are_no_holidays() -> None:
+    holidays, problems = load_holidays(None, {"2026-05-01": ""})
+    assert problems == ()
+    assert dates(holidays, "2026-01-01", "2026-12-31") == []
+
+
+def test_the_version_of_the_library_is_known() -> None:
+    assert library_version().split(".")[0].isdigit()
+
+
+def test_a_holiday_is_told_by_name() -> None:
+    holidays, _ = load_holidays(SOME, {"2026-05-01": "Labour Day"})
+    schedule = plan(window("20:00-06:00"), zone="Europe/Berlin", holidays={"mode": "sleep-all-day"})
+    answer = PlanTimeline(schedule, holidays=holidays).at(at("2026-05-01 12:00", "Europe/Berlin"))
+    assert answer.reason is Reason.HOLIDAY_SLEEP
+    assert answer.message == "Asleep: 2026-05-01 is a holiday (Labour Day), and holidays are slept through."
+
+
+def test_holidays_in_the_first_and_the_last_year_of_the_calendar_are_no_trouble() -> None:
+    block = PlanHolidays(mode="sleep-all-day", country="DE")
+    data = {
+        "0001-01-01": "",
+        "9999-12-31": "",
+        "x.ics": calendar("UID:1\nDTSTART;VALUE=DATE:20260501\nRRULE:FREQ=YEARLY"),
+    }
+    holidays, problems = load_holidays(block, data)
+    assert problems == ()
+    schedule = plan(window("20:00-06:00"), holidays={"mode": "sleep-all-day"})
+    timeline = PlanTimeline(schedule, holidays=holidays)
+    assert timeline.at(utc("0001-01-01 12:00")).reason is Reason.HOLIDAY_SLEEP
+    assert timeline.at(utc("9999-12-31 12:00")).reason is Reason.HOLIDAY_SLEEP
