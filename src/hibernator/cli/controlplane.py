@@ -95,6 +95,8 @@ def up(
         if not detach:
             with suppress(KeyboardInterrupt):
                 stay_until_down(cluster)
+    if not detach:
+        typer.echo("The control plane is down.")
 
 
 @app.command()
@@ -160,6 +162,8 @@ def _told() -> Iterator[None]:
         yield
     except ControlPlaneError as error:
         raise CliError(str(error), hint=error.hint, code=Exit.UNAVAILABLE) from error
+    except OSError as error:
+        raise CliError(f"{error.filename}: {error.strerror}.", code=Exit.UNAVAILABLE) from error
 
 
 def _interrupt(*_: object) -> NoReturn:

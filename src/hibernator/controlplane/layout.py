@@ -10,8 +10,13 @@ class Layout:
 
     @property
     def lock(self) -> Path:
-        """Held by the supervisor as long as it lives; its process id is written in it."""
+        """Held by the supervisor as long as it lives."""
         return self.root / "supervisor.lock"
+
+    @property
+    def stop(self) -> Path:
+        """A FIFO: whatever is written to it stops the control plane."""
+        return self.root / "stop"
 
     @property
     def state(self) -> Path:

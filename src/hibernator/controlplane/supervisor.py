@@ -54,6 +54,8 @@ class Supervisor:
         self._report = report
         self._layout = Layout(Path(spec.directory))
         self._running: dict[str, subprocess.Popen[bytes]] = {}
+        # What becomes readable when this is to end; nobody writes to the input, so that is its end.
+        self._watched = [] if spec.outlives_owner else [sys.stdin.fileno()]
         self._wake, wake_writer = socket.socketpair()
         self._wake.setblocking(False)
         wake_writer.setblocking(False)
@@ -64,6 +66,8 @@ class Supervisor:
     def run(self) -> None:
         """Start everything and stay until asked to stop; then nothing is left. A failure leaves the logs."""
         lock = claim(self._layout)
+        # Open for writing too, or it would be at its end, and readable, while nobody writes to it.
+        self._watched.append(os.open(self._layout.stop, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
         try:
             self._start()
             while True:
@@ -156,9 +160,8 @@ class Supervisor:
 
     def _wait(self, seconds: float | None) -> None:
         """Sleep until something happens; raise if that something ends the control plane."""
-        watched = [self._wake.fileno()] if self._spec.outlives_owner else [self._wake.fileno(), 0]
-        readable, _, _ = select.select(watched, [], [], seconds)
-        if 0 in readable and not os.read(0, 4096):
+        readable, _, _ = select.select([self._wake, *self._watched], [], [], seconds)
+        if any(fd in readable for fd in self._watched):
             raise _StopAsked
         if any(number in _STOP_SIGNALS for number in self._signals()):
             raise _StopAsked
