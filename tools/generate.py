@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+from hibernator.admission import guard
 from hibernator.api.kinds import DEFINITIONS
-from tools import api_reference, crds
+from tools import api_reference, crds, policies
 
 ROOT = Path(__file__).parents[1]
 COMMAND = "make generate"
@@ -22,6 +23,7 @@ def outputs() -> Iterator[Output]:
     """Every generated file, relative to the checkout."""
     for definition in DEFINITIONS:
         yield Path("config/crd", f"{definition.kind.resource}.yaml"), partial(crds.text, definition)
+    yield Path("config/policies", f"{guard.NAME}.yaml"), partial(policies.text, guard.policies())
     yield Path("docs/reference/api.md"), api_reference.text
 
 
