@@ -122,7 +122,9 @@ class TimeWindowScalerStatus(Model):
     ] = None
     baseline_replicas: Annotated[
         int | None,
-        says("How many replicas the target had before it was first scaled; shares are of this.", format="int32"),
+        says(
+            "How many replicas the target had before it was first scaled; shares are of this.", format="int32"
+        ),
     ] = None
     next_boundary: Annotated[datetime | None, says("When the wanted number may change next.")] = None
     observed_generation: ObservedGeneration = None

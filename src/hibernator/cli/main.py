@@ -6,7 +6,7 @@ import sys
 import typer
 
 from hibernator import __version__
-from hibernator.cli import controlplane, crds
+from hibernator.cli import controlplane, crds, operator
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.offline import commands as offline
 
@@ -38,6 +38,8 @@ def _root(
 
 app.add_typer(controlplane.app, name="controlplane")
 app.command()(crds.crds)
+app.command()(operator.operator)
+app.command()(operator.config)
 app.command()(offline.simulate)
 app.command()(offline.validate)
 app.command()(offline.explain)

@@ -92,7 +92,6 @@ class Tell:
 
     reason: Literal["ScaledUp", "ScaledDown", "ScalingSkipped", "WindowOverride"]
     message: str
-    warning: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,202 @@
+"""What a scaler may scale: a watch for each kind that is named, begun when it is first named.
+
+A cluster where nobody scales StatefulSets is not made to hold them in memory. Which other kinds exist, and
+whether they can be scaled, is read from the watch on CustomResourceDefinitions, never asked.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from hibernator.api.autoscaling import (
+    HORIZONTAL_POD_AUTOSCALERS,
+    SCALED_OBJECTS,
+    HorizontalPodAutoscaler,
+    Scale,
+    ScaledObject,
+)
+from hibernator.api.core import DAEMON_SETS, DEPLOYMENTS, STATEFUL_SETS, DaemonSet, Deployment, StatefulSet
+from hibernator.api.extensions import CustomResourceDefinition
+from hibernator.api.kind import Kind
+from hibernator.api.meta import Object
+from hibernator.decisions.scaling import (
+    ASLEEP_SELECTOR,
+    KEDA_PAUSED_REPLICAS,
+    Autoscaler,
+    Horizontal,
+    Keda,
+    Patch,
+    Place,
+    Workload,
+)
+from hibernator.kube.cache import Cache
+from hibernator.kube.client import Client
+from hibernator.kube.errors import NotFound
+
+BUILT_IN: Final[dict[tuple[str, str], Kind[Any]]] = {
+    (kind.api_version, kind.kind): kind for kind in (DEPLOYMENTS, STATEFUL_SETS, DAEMON_SETS)
+}
+_SCALED_BY: Final = "scaled-by"
+
+_Autoscaling = HorizontalPodAutoscaler | ScaledObject
+
+
+class Target(NamedTuple):
+    """A workload by name, wherever it may live."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f'{self.kind} "{self.name}"'
+
+    @property
+    def key(self) -> str:
+        """The versions of a group show the same object, so that the version does not count."""
+        group = self.api_version.rpartition("/")[0]
+        return f"{group}/{self.kind}/{self.namespace}/{self.name}"
+
+
+class Targets:
+    """Looks at targets and their autoscalers, and writes to them."""
+
+    def __init__(
+        self,
+        client: Client,
+        definitions: Cache[CustomResourceDefinition],
+        autoscalers: Cache[HorizontalPodAutoscaler],
+        changed: Callable[[Target], None],
+    ) -> None:
+        self._client = client
+        self._definitions = definitions
+        self._autoscalers = autoscalers
+        self._changed = changed
+        self._caches: dict[str, Cache[Any]] = {autoscalers.kind.resource: autoscalers}
+        self._following: dict[str, asyncio.Task[None]] = {}
+        autoscalers.index(_SCALED_BY, lambda hpa: (scaled_by(hpa).key,))
+
+    async def run(self) -> None:
+        """Keep the watches alive until cancelled."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for task in self._following.values():
+                task.cancel()
+            await asyncio.gather(*self._following.values(), return_exceptions=True)
+
+    def kind_of(self, target: Target) -> Kind[Any] | None:
+        """The kind, if the cluster knows it and it can be scaled."""
+        if built_in := BUILT_IN.get((target.api_version, target.kind)):
+            return built_in
+        group, _, version = target.api_version.rpartition("/")
+        for definition in self._definitions.values():
+            spec = definition.spec
+            if (spec.group, spec.names.kind) == (group, target.kind) and spec.scope == "Namespaced":
+                for served in spec.versions:
+                    if served.name == version and served.served and served.subresources.scale is not None:
+                        return Kind(Object, group, version, target.kind, spec.names.plural)
+        return None
+
+    async def workload(self, target: Target) -> Workload | None:
+        kind = self.kind_of(target)
+        if kind is None:
+            return None
+        cache = await self._followed(kind)
+        found = cache.get(target.namespace, target.name)
+        match found:
+            case None:
+                return None
+            case Deployment() | StatefulSet():
+                asked = 1 if found.spec.replicas is None else found.spec.replicas
+                return Workload(place=_place(kind, found), replicas=asked, running=found.status.replicas)
+            case DaemonSet():
+                awake = ASLEEP_SELECTOR not in found.spec.template.spec.node_selector
+                return Workload(
+                    place=_place(kind, found),
+                    replicas=int(awake),
+                    running=found.status.desired_number_scheduled,
+                    by_node_selector=True,
+                )
+            case _:
+                return await self._scale_of(kind, target)
+
+    async def autoscaler(self, target: Target) -> Autoscaler | None:
+        """Who else sets the number. KEDA keeps a HorizontalPodAutoscaler of its own, so it is asked first."""
+        if self._definitions.get("", SCALED_OBJECTS.resource):
+            scaled_objects = await self._followed(SCALED_OBJECTS)
+            for scaled in scaled_objects.find(_SCALED_BY, target.key):
+                paused = scaled.metadata.annotations.get(KEDA_PAUSED_REPLICAS, "")
+                at = int(paused) if paused.isdecimal() else None
+                return Keda(place=_place(SCALED_OBJECTS, scaled), paused_at=at)
+        for hpa in self._autoscalers.find(_SCALED_BY, target.key):
+            place = _place(HORIZONTAL_POD_AUTOSCALERS, hpa)
+            return Horizontal(place=place, minimum=hpa.spec.min_replicas, maximum=hpa.spec.max_replicas)
+        return None
+
+    async def write(self, patch: Patch) -> None:
+        place = patch.place
+        cache = self._caches[place.resource]
+        kind: Kind[Any] = cache.kind
+        if place.subresource:
+            kind = Kind(Scale, kind.group, kind.version, kind.kind, kind.plural)
+        written = await self._client.patch(
+            kind,
+            place.name,
+            place.namespace,
+            patch.body,
+            resource_version=place.resource_version,
+            subresource=place.subresource,
+        )
+        if not place.subresource:
+            cache.wrote(written)
+
+    async def _followed(self, kind: Kind[Any]) -> Cache[Any]:
+        cache = self._caches.get(kind.resource)
+        if cache is None:
+            cache = self._caches[kind.resource] = Cache(self._client, kind)
+            if kind is SCALED_OBJECTS:
+                cache.index(_SCALED_BY, lambda scaled: (scaled_by(scaled).key,))
+                cache.on_change(self._autoscaler_changed)
+            else:
+                cache.on_change(lambda old, new: self._workload_changed(kind, new or old))
+            self._following[kind.resource] = asyncio.create_task(cache.run())
+        await cache.wait_synced()
+        return cache
+
+    async def _scale_of(self, kind: Kind[Any], target: Target) -> Workload | None:
+        scales = Kind(Scale, kind.group, kind.version, kind.kind, kind.plural)
+        try:
+            scale = await self._client.get(scales, target.name, target.namespace, subresource="scale")
+        except NotFound:
+            return None
+        place = replace(_place(kind, scale), subresource="scale")
+        return Workload(place=place, replicas=scale.spec.replicas, running=scale.status.replicas)
+
+    def _workload_changed(self, kind: Kind[Any], found: Object | None) -> None:
+        if found:
+            metadata = found.metadata
+            self._changed(Target(kind.api_version, kind.kind, metadata.namespace, metadata.name))
+
+    def _autoscaler_changed(self, old: _Autoscaling | None, new: _Autoscaling | None) -> None:
+        for autoscaler in (old, new):
+            if autoscaler:
+                self._changed(scaled_by(autoscaler))
+
+
+def scaled_by(autoscaler: _Autoscaling) -> Target:
+    """What an autoscaler sets the number of."""
+    ref = autoscaler.spec.scale_target_ref
+    return Target(ref.api_version, ref.kind, autoscaler.metadata.namespace, ref.name)
+
+
+def _place(kind: Kind[Any], found: Object) -> Place:
+    metadata = found.metadata
+    return Place(
+        resource=kind.resource,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        resource_version=metadata.resource_version,
+    )

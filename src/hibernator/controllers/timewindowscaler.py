@@ -1,0 +1,382 @@
+"""TimeWindowScaler: gather what the decision needs, take it, and perform it.
+
+What is kept between two looks (read specs, laid-out timelines, the moment of the last write) only saves work:
+a new process finds all of it again from the objects.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+import aiohttp
+from whenever import Instant
+
+from hibernator.api.autoscaling import HORIZONTAL_POD_AUTOSCALERS
+from hibernator.api.conversion import ANNOTATION, effective_spec
+from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
+from hibernator.api.holidaymap import HOLIDAY_MAPS, HolidayMap
+from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler, TimeWindowScalerStatus
+from hibernator.api.timewindowscaler_v1beta1 import ExternalReplicas, TimeWindowScalerSpec
+from hibernator.controllers import prometheus
+from hibernator.controllers.targets import Target, Targets, scaled_by
+from hibernator.decisions import scaler_timeline
+from hibernator.decisions.scaling import Workload
+from hibernator.decisions.timewindowscaler import Decision, Pace, Seen, Trouble, decide
+from hibernator.kube.cache import Cache
+from hibernator.kube.client import Client
+from hibernator.kube.clock import Clock
+from hibernator.kube.controller import Controller, Key, Result, Watches
+from hibernator.kube.events import Recorder
+from hibernator.kube.metrics import Metric, Metrics
+from hibernator.kube.patch import encode, merge_patch
+from hibernator.schedule.holidays import Holidays, load_holidays
+from hibernator.schedule.scaler import ScalerTimeline
+
+BACKOFF: Final = (30.0, 60.0, 120.0, 300.0)  # after errors that pass by themselves
+QUIET: Final = 300.0  # the same transition is not told again for so long
+BY_TARGET: Final = "target"
+BY_HOLIDAYS: Final = "holidays"
+
+TRANSITIONS = Metric(
+    "hibernator_scaler_transitions_total",
+    "counter",
+    ("direction",),
+    "Targets scaled by a TimeWindowScaler: `up` or `down`.",
+)
+LAG_SECONDS = Metric(
+    "hibernator_scaler_lag_seconds",
+    "histogram",
+    (),
+    "From a boundary of a TimeWindowScaler to the write that answers it.",
+)
+DEGRADED = Metric(
+    "hibernator_scaler_degraded_total",
+    "counter",
+    ("reason",),
+    "Looks at a TimeWindowScaler that ended in something degraded, by reason.",
+)
+WRITES_SAVED = Metric(
+    "hibernator_scaler_writes_saved_total",
+    "counter",
+    (),
+    "Looks at a TimeWindowScaler after which nothing had to be written.",
+)
+METRICS: Final = (TRANSITIONS, LAG_SECONDS, DEGRADED, WRITES_SAVED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A spec as it was read, for as long as generation and annotation stay the same."""
+
+    generation: int
+    annotation: str | None
+    spec: TimeWindowScalerSpec
+    mistakes: scaler_timeline.Mistakes
+
+
+@dataclass(frozen=True, slots=True)
+class _LaidOut:
+    """A timeline, for as long as what it was made of stays the same."""
+
+    read: _Read
+    calendar: str  # the version of the ConfigMap with the holidays
+    baseline: int
+    holidays: Holidays
+    timeline: ScalerTimeline
+    troubles: tuple[Trouble, ...]
+
+
+class ScalerReconciler:
+    def __init__(
+        self,
+        client: Client,
+        scalers: Cache[TimeWindowScaler],
+        holiday_maps: Cache[HolidayMap],
+        targets: Targets,
+        *,
+        recorder: Recorder,
+        clock: Clock,
+        metrics: Metrics,
+        session: aiohttp.ClientSession,
+        pace: Pace | None = None,
+        random: Random | None = None,
+    ) -> None:
+        self._client = client
+        self._scalers = scalers
+        self._holiday_maps = holiday_maps
+        self._targets = targets
+        self._recorder = recorder
+        self._clock = clock
+        self._metrics = metrics
+        self._session = session
+        self._pace = pace or Pace()
+        self._random = random or Random()
+        self._read: dict[Key, _Read] = {}
+        self._laid_out: dict[Key, _LaidOut] = {}
+        self._wrote: dict[Key, Instant] = {}
+
+    async def reconcile(self, key: Key) -> Result:
+        scaler = self._scalers.get(*key)
+        if scaler is None or scaler.metadata.deletion_timestamp:
+            self._forget(key)
+            return Result()
+        now = self._clock.now()
+        seen = await self._gather(key, scaler, now)
+        decision = decide(seen, now)
+        await self._perform(key, seen, decision)
+        return Result(decision.after)
+
+    async def _gather(self, key: Key, scaler: TimeWindowScaler, now: Instant) -> Seen:
+        read = self._reading(key, scaler)
+        target = target_of(scaler, read.spec)
+        workload = await self._targets.workload(target)
+        baseline = _baseline(scaler, workload)
+        timeline: ScalerTimeline | None = None
+        troubles: tuple[Trouble, ...] = ()
+        is_measured = False
+        if not read.mistakes.zone and not read.mistakes.others:
+            laid_out = self._lay_out(key, scaler, read, baseline)
+            timeline, troubles = laid_out.timeline, laid_out.troubles
+            if window := _measured_now(read.spec, timeline, now):
+                timeline, more = await self._measure(scaler, laid_out, *window)
+                troubles, is_measured = troubles + more, True
+        if zone := read.mistakes.zone:
+            troubles = (Trouble(reason="InvalidTimezone", message=f"{zone.message}. {zone.fix}"),)
+        return Seen(
+            scaler=scaler,
+            timeline=timeline,
+            default_replicas=scaler_timeline.default_replicas(read.spec, baseline)
+            if not read.mistakes.others
+            else 0,
+            workload=workload,
+            target=str(target),
+            autoscaler=await self._targets.autoscaler(target) if workload else None,
+            problems=read.mistakes.others,
+            troubles=troubles,
+            elder=self._elder(scaler, target),
+            is_measured=is_measured,
+            wrote_at=self._wrote.get(key),
+            jitter=self._random.random(),
+            pace=self._pace,
+        )
+
+    def _reading(self, key: Key, scaler: TimeWindowScaler) -> _Read:
+        generation, annotation = scaler.metadata.generation, scaler.metadata.annotations.get(ANNOTATION)
+        read = self._read.get(key)
+        if read is None or (read.generation, read.annotation) != (generation, annotation):
+            spec = effective_spec(scaler)
+            read = _Read(generation, annotation, spec, scaler_timeline.mistakes(scaler, spec))
+            self._read[key] = read
+        return read
+
+    def _lay_out(self, key: Key, scaler: TimeWindowScaler, read: _Read, baseline: int) -> _LaidOut:
+        source = read.spec.holidays.source_ref if read.spec.holidays else None
+        found = self._holiday_maps.get(scaler.metadata.namespace, source.name) if source else None
+        calendar = f"{found.metadata.uid}/{found.metadata.resource_version}" if found else ""
+        laid_out = self._laid_out.get(key)
+        if (
+            laid_out
+            and laid_out.read is read
+            and (laid_out.calendar, laid_out.baseline) == (calendar, baseline)
+        ):
+            return laid_out
+        holidays, troubles = _holidays(read.spec, found, missing=source.name if source and not found else "")
+        timeline = scaler_timeline.timeline(read.spec, holidays, baseline, {})
+        self._laid_out[key] = laid_out = _LaidOut(read, calendar, baseline, holidays, timeline, troubles)
+        return laid_out
+
+    async def _measure(
+        self, scaler: TimeWindowScaler, laid_out: _LaidOut, index: int, external: ExternalReplicas
+    ) -> tuple[ScalerTimeline, tuple[Trouble, ...]]:
+        """The timeline with the present window's number from outside, or with the last one that was."""
+        trouble: tuple[Trouble, ...] = ()
+        try:
+            query = external.prometheus
+            replicas = scaler_timeline.clamped(
+                await prometheus.read(self._session, query.server_address, query.query), external
+            )
+        except (prometheus.ReadingError, ValueError) as error:
+            last = scaler.status.effective_replicas or 0
+            replicas = max(external.min, min(last, external.max))
+            message = (
+                f"spec.windows[{index}].external: {error}. {replicas} replicas stay until it can be read."
+            )
+            trouble = (Trouble(reason="ExternalMetricUnavailable", message=message),)
+        spec, holidays, baseline = laid_out.read.spec, laid_out.holidays, laid_out.baseline
+        return scaler_timeline.timeline(spec, holidays, baseline, {index: replicas}), trouble
+
+    def _elder(self, scaler: TimeWindowScaler, target: Target) -> str:
+        """The name of the oldest scaler with this target, if it is another one."""
+        oldest = min(self._scalers.find(BY_TARGET, target.key), key=_age, default=scaler)
+        return "" if oldest.metadata.uid == scaler.metadata.uid else oldest.metadata.name
+
+    async def _perform(self, key: Key, seen: Seen, decision: Decision) -> None:
+        scaler = seen.scaler
+        if decision.first:
+            scaler = await self._write_status(scaler, decision.first)
+        for patch in decision.writes:
+            await self._targets.write(patch)
+            self._wrote[key] = self._clock.now()
+        if decision.writes:
+            self._count(decision)
+        if decision.status:
+            wrote = decision.status != scaler.status
+            if wrote:
+                await self._write_status(scaler, decision.status)
+            elif not decision.first:
+                self._metrics.count(WRITES_SAVED)
+            self._wrote.pop(key, None)
+        for trouble in seen.troubles:
+            self._metrics.count(DEGRADED, trouble.reason)
+        for tell in decision.tells:
+            self._recorder.note(SCALERS, scaler, "Normal", tell.reason, tell.message, quiet=QUIET)
+
+    async def _write_status(
+        self, scaler: TimeWindowScaler, status: TimeWindowScalerStatus
+    ) -> TimeWindowScaler:
+        patch = merge_patch(encode(scaler.status), encode(status))
+        metadata = scaler.metadata
+        written = await self._client.patch(
+            SCALERS,
+            metadata.name,
+            metadata.namespace,
+            {"status": patch},
+            resource_version=metadata.resource_version,
+            subresource="status",
+        )
+        self._scalers.wrote(written)
+        return written
+
+    def _count(self, decision: Decision) -> None:
+        for tell in decision.tells:
+            if tell.reason in {"ScaledUp", "ScaledDown"}:
+                self._metrics.count(TRANSITIONS, "up" if tell.reason == "ScaledUp" else "down")
+        if decision.due:
+            self._metrics.observe(LAG_SECONDS, (self._clock.now() - decision.due).total("seconds"))
+
+    def _forget(self, key: Key) -> None:
+        for memory in (self._read, self._laid_out, self._wrote):
+            memory.pop(key, None)
+
+
+def scaler_controller(
+    client: Client,
+    *,
+    recorder: Recorder,
+    clock: Clock,
+    metrics: Metrics,
+    session: aiohttp.ClientSession,
+    pace: Pace,
+    workers: int,
+) -> tuple[Controller, Targets]:
+    """The controller with its watches. The targets' own watches run beside it, on every replica."""
+    scalers = Cache(client, SCALERS, metrics=metrics)
+    scalers.index(BY_TARGET, target_keys)
+    scalers.index(BY_HOLIDAYS, holiday_keys)
+    holiday_maps = Cache(client, HOLIDAY_MAPS, metrics=metrics)
+    autoscalers = Cache(client, HORIZONTAL_POD_AUTOSCALERS, metrics=metrics)
+    definitions = Cache(client, CUSTOM_RESOURCE_DEFINITIONS, metrics=metrics)
+
+    def of_target(target: Target) -> tuple[Key, ...]:
+        return tuple(map(_key, scalers.find(BY_TARGET, target.key)))
+
+    def of_holidays(found: HolidayMap) -> tuple[Key, ...]:
+        name = f"{found.metadata.namespace}/{found.metadata.name}"
+        return tuple(map(_key, scalers.find(BY_HOLIDAYS, name)))
+
+    def siblings(scaler: TimeWindowScaler) -> Iterator[Key]:
+        """Those with the same target too: when the oldest goes, the next one's turn has come."""
+        yield _key(scaler)
+        for target in target_keys(scaler):
+            yield from map(_key, scalers.find(BY_TARGET, target))
+
+    targets = Targets(
+        client, definitions, autoscalers, lambda target: _add_all(controller, of_target(target))
+    )
+    reconciler = ScalerReconciler(
+        client,
+        scalers,
+        holiday_maps,
+        targets,
+        recorder=recorder,
+        clock=clock,
+        metrics=metrics,
+        session=session,
+        pace=pace,
+    )
+    controller = Controller(
+        "timewindowscaler",
+        reconciler.reconcile,
+        sources=[
+            Watches(scalers, siblings),
+            Watches(holiday_maps, of_holidays),
+            Watches(autoscalers, lambda autoscaler: of_target(scaled_by(autoscaler))),
+            Watches(definitions, lambda _definition: ()),
+        ],
+        clock=clock,
+        metrics=metrics,
+        workers=workers,
+        backoff=BACKOFF,
+    )
+    return controller, targets
+
+
+def _add_all(controller: Controller, keys: Iterable[Key]) -> None:
+    for key in keys:
+        controller.queue.add(key)
+
+
+def _key(scaler: TimeWindowScaler) -> Key:
+    return Key(scaler.metadata.namespace, scaler.metadata.name)
+
+
+def target_of(scaler: TimeWindowScaler, spec: TimeWindowScalerSpec) -> Target:
+    ref = spec.target_ref
+    return Target(ref.api_version, ref.kind, scaler.metadata.namespace, ref.name)
+
+
+def target_keys(scaler: TimeWindowScaler) -> Iterable[str]:
+    """For the index by target. Somebody who is being deleted claims nothing any more."""
+    if not scaler.metadata.deletion_timestamp:
+        yield target_of(scaler, effective_spec(scaler)).key
+
+
+def holiday_keys(scaler: TimeWindowScaler) -> Iterable[str]:
+    """For the index by the ConfigMap that holds the holidays."""
+    if scaler.spec.holidays and scaler.spec.holidays.source_ref:
+        yield f"{scaler.metadata.namespace}/{scaler.spec.holidays.source_ref.name}"
+
+
+def _age(scaler: TimeWindowScaler) -> tuple[str, str]:
+    created = scaler.metadata.creation_timestamp
+    return created.isoformat() if created else "", scaler.metadata.name
+
+
+def _baseline(scaler: TimeWindowScaler, workload: Workload | None) -> int:
+    if scaler.status.baseline_replicas is not None:
+        return scaler.status.baseline_replicas
+    return workload.replicas if workload else 0
+
+
+def _measured_now(
+    spec: TimeWindowScalerSpec, timeline: ScalerTimeline | None, now: Instant
+) -> tuple[int, ExternalReplicas] | None:
+    if timeline is None or not any(window.external for window in spec.windows):
+        return None
+    index = scaler_timeline.present_window(spec, timeline, now)
+    external = None if index is None else spec.windows[index].external
+    return (index, external) if index is not None and external else None
+
+
+def _holidays(
+    spec: TimeWindowScalerSpec, found: HolidayMap | None, *, missing: str
+) -> tuple[Holidays, tuple[Trouble, ...]]:
+    holidays, problems = load_holidays(spec.holidays, found.data if found else None)
+    troubles = [
+        Trouble(reason="InvalidConfiguration", message=f"{p.path}: {p.message}. {p.fix}") for p in problems
+    ]
+    if missing:
+        message = f"ConfigMap {missing} does not exist: no day is a holiday. Create it, or correct its name."
+        troubles.insert(0, Trouble(reason="HolidaySourceMissing", message=message))
+    return holidays, tuple(troubles)

@@ -1,0 +1,73 @@
+"""The operator: every controller, server and watch of one replica, put together from the settings."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import aiohttp
+
+from hibernator.controllers import timewindowscaler
+from hibernator.decisions.timewindowscaler import Pace
+from hibernator.kube.client import Client
+from hibernator.kube.clock import Clock, SystemClock
+from hibernator.kube.credentials import Credentials
+from hibernator.kube.election import ApiLeases, Elector, new_identity
+from hibernator.kube.events import Recorder
+from hibernator.kube.health import Health
+from hibernator.kube.lease import Timing
+from hibernator.kube.manager import Manager
+from hibernator.kube.metrics import RUNTIME, Metrics
+from hibernator.kube.serving import Server
+from hibernator.operator.settings import Settings
+
+LEASE: Final = "hibernator"
+METRICS: Final = (*RUNTIME, *timewindowscaler.METRICS)
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """What runs, and what tests and the demo want to look at."""
+
+    manager: Manager
+    metrics: Metrics
+    port: int  # of health and metrics
+
+
+@asynccontextmanager
+async def operator(
+    settings: Settings, credentials: Credentials, *, clock: Clock | None = None
+) -> AsyncIterator[Operator]:
+    """Put one replica together; `await operator.manager.run()` runs it."""
+    clock = clock or SystemClock()
+    metrics = Metrics(METRICS)
+    async with Client(credentials, metrics=metrics) as client, aiohttp.ClientSession() as session:
+        identity = new_identity()
+        elector = None
+        writer = client
+        if settings.leader_elect:
+            leases = ApiLeases(client, LEASE, settings.namespace)
+            elector = Elector(leases, metrics, identity=identity, timing=Timing())
+            writer = client.fenced(elector.may_write)
+        recorder = Recorder(client, clock, metrics, instance=identity)
+        health = Health(metrics)
+        manager = Manager(health, elector=elector, recorder=recorder)
+        host, _, port = settings.listen.rpartition(":")
+        server = Server(health.app(), host=host, port=int(port))
+        manager.add("health and metrics", server.run)
+        scalers, targets = timewindowscaler.scaler_controller(
+            writer,
+            recorder=recorder,
+            clock=clock,
+            metrics=metrics,
+            session=session,
+            pace=Pace(
+                jitter_from=settings.scaler_jitter_from,
+                jitter_to=settings.scaler_jitter_to,
+                minimum=settings.scaler_minimum,
+            ),
+            workers=settings.workers,
+        )
+        manager.add_controller(scalers)
+        manager.add("watches of targets", targets.run)
+        yield Operator(manager, metrics, server.port)
