@@ -1,8 +1,8 @@
 """A clock that stands still until a test moves it, so that a day passes in no time.
 
     clock = ManualClock("2026-03-02T07:59:00Z")
-    manager = Manager(…, clock=clock)
-    clock.settles_with(lambda: settled(manager))  # only where a real API server is behind it
+    controller = Controller(…, clock=clock)
+    clock.settles_with(lambda: settled(manager))  # of `support.settled`: where there is a real API server
     await clock.advance(60)                       # or: await clock.advance_to("2026-03-02T18:00:00Z")
 
 `advance` goes from wake-up to wake-up in order. At each it sets the time to exactly that moment, calls back,
