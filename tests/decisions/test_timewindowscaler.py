@@ -97,7 +97,7 @@ def test_a_target_that_differs_is_written_first_and_the_status_trails() -> None:
     assert decision.status is None
     assert decision.after == SETTLE_SECONDS
     assert [(tell.reason, tell.message.split(":")[0]) for tell in decision.tells] == [
-        ("ScaledUp", 'Scaled Deployment "web" from 1 to 5 replicas')
+        ("ScaledUp", 'Scaled Deployment "web" from 1 to 5. 5 replicas')
     ]
 
 

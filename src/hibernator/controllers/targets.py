@@ -4,7 +4,6 @@ A cluster where nobody scales StatefulSets is not made to hold them in memory. W
 whether they can be scaled, is read from the watch on CustomResourceDefinitions, never asked.
 """
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
@@ -68,24 +67,19 @@ class Targets:
         client: Client,
         definitions: Cache[CustomResourceDefinition],
         autoscalers: Cache[HorizontalPodAutoscaler],
+        *,
+        follow: Callable[[Cache[Any]], None],
         changed: Callable[[Target], None],
+        namespace: str = "",
     ) -> None:
         self._client = client
         self._definitions = definitions
         self._autoscalers = autoscalers
         self._changed = changed
         self._caches: dict[str, Cache[Any]] = {autoscalers.kind.resource: autoscalers}
-        self._following: dict[str, asyncio.Task[None]] = {}
+        self._follow = follow
+        self._namespace = namespace
         autoscalers.index(_SCALED_BY, lambda hpa: (scaled_by(hpa).key,))
-
-    async def run(self) -> None:
-        """Keep the watches alive until cancelled."""
-        try:
-            await asyncio.Event().wait()
-        finally:
-            for task in self._following.values():
-                task.cancel()
-            await asyncio.gather(*self._following.values(), return_exceptions=True)
 
     def kind_of(self, target: Target) -> Kind[Any] | None:
         """The kind, if the cluster knows it and it can be scaled."""
@@ -156,13 +150,13 @@ class Targets:
     async def _followed(self, kind: Kind[Any]) -> Cache[Any]:
         cache = self._caches.get(kind.resource)
         if cache is None:
-            cache = self._caches[kind.resource] = Cache(self._client, kind)
+            cache = self._caches[kind.resource] = Cache(self._client, kind, self._namespace)
             if kind is SCALED_OBJECTS:
                 cache.index(_SCALED_BY, lambda scaled: (scaled_by(scaled).key,))
                 cache.on_change(self._autoscaler_changed)
             else:
                 cache.on_change(lambda old, new: self._workload_changed(kind, new or old))
-            self._following[kind.resource] = asyncio.create_task(cache.run())
+            self._follow(cache)
         await cache.wait_synced()
         return cache
 

@@ -4,10 +4,10 @@ What is kept between two looks (read specs, laid-out timelines, the moment of th
 a new process finds all of it again from the objects.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 import aiohttp
 from whenever import Instant
@@ -269,13 +269,15 @@ def scaler_controller(
     session: aiohttp.ClientSession,
     pace: Pace,
     workers: int,
-) -> tuple[Controller, Targets]:
-    """The controller with its watches. The targets' own watches run beside it, on every replica."""
-    scalers = Cache(client, SCALERS, metrics=metrics)
+    follow: Callable[[Cache[Any]], None],
+    namespace: str = "",
+) -> Controller:
+    """The controller with its watches. Those of targets are begun with `follow` when they are first named."""
+    scalers = Cache(client, SCALERS, namespace, metrics=metrics)
     scalers.index(BY_TARGET, target_keys)
     scalers.index(BY_HOLIDAYS, holiday_keys)
-    holiday_maps = Cache(client, HOLIDAY_MAPS, metrics=metrics)
-    autoscalers = Cache(client, HORIZONTAL_POD_AUTOSCALERS, metrics=metrics)
+    holiday_maps = Cache(client, HOLIDAY_MAPS, namespace, metrics=metrics)
+    autoscalers = Cache(client, HORIZONTAL_POD_AUTOSCALERS, namespace, metrics=metrics)
     definitions = Cache(client, CUSTOM_RESOURCE_DEFINITIONS, metrics=metrics)
 
     def of_target(target: Target) -> tuple[Key, ...]:
@@ -292,7 +294,12 @@ def scaler_controller(
             yield from map(_key, scalers.find(BY_TARGET, target))
 
     targets = Targets(
-        client, definitions, autoscalers, lambda target: _add_all(controller, of_target(target))
+        client,
+        definitions,
+        autoscalers,
+        follow=follow,
+        changed=lambda target: _add_all(controller, of_target(target)),
+        namespace=namespace,
     )
     reconciler = ScalerReconciler(
         client,
@@ -319,7 +326,7 @@ def scaler_controller(
         workers=workers,
         backoff=BACKOFF,
     )
-    return controller, targets
+    return controller
 
 
 def _add_all(controller: Controller, keys: Iterable[Key]) -> None:

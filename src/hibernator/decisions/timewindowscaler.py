@@ -285,7 +285,7 @@ def _is_unrecorded(case: _Case) -> bool:
 
 
 def _from_to(case: _Case, old: int) -> str:
-    return f"Scaled {case.seen.target} from {old} to {case.new} replicas: {case.hold.message}"
+    return f"Scaled {case.seen.target} from {old} to {case.new}. {case.hold.message}"
 
 
 def _skipped(case: _Case) -> Iterator[Tell]:

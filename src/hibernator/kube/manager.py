@@ -54,6 +54,7 @@ class Manager:
         self._caches: dict[Cache[Any], str] = {}
         self._controllers: list[Controller] = []
         self._everywhere: dict[str, Run] = {"heartbeat": health.beat}
+        self._followed: list[asyncio.Task[None]] = []
         self._asked_to_stop = asyncio.Event()
         self.leading = asyncio.Event()
         health.ready_if("caches", self._unfilled)
@@ -70,6 +71,12 @@ class Manager:
     def add_cache(self, cache: Cache[Any]) -> None:
         """Keep this cache filled; those that controllers name as sources are added with them."""
         self._caches[cache] = cache.kind.resource
+
+    def follow(self, cache: Cache[Any]) -> None:
+        """Keep this cache filled, too, from now on: for kinds of which a running controller first hears."""
+        self._caches[cache] = cache.kind.resource
+        task = asyncio.create_task(_for_ever(f"cache of {cache.kind.resource}", cache.run))
+        self._followed.append(task)
 
     def add_controller(self, controller: Controller) -> None:
         self._controllers.append(controller)
@@ -98,7 +105,7 @@ class Manager:
             self._asked_to_stop.set()
             await _end([candidate], _CUT_SHORT)
             await self._stop_leading(leading)
-            await _end([asked, *everywhere], _REST)
+            await _end([asked, *everywhere, *self._followed], _REST)
         for task in ended - {asked}:
             task.result()
 

@@ -55,7 +55,7 @@ async def operator(
         host, _, port = settings.listen.rpartition(":")
         server = Server(health.app(), host=host, port=int(port))
         manager.add("health and metrics", server.run)
-        scalers, targets = timewindowscaler.scaler_controller(
+        scalers = timewindowscaler.scaler_controller(
             writer,
             recorder=recorder,
             clock=clock,
@@ -67,7 +67,8 @@ async def operator(
                 minimum=settings.scaler_minimum,
             ),
             workers=settings.workers,
+            follow=manager.follow,
+            namespace=settings.watch_namespace,
         )
         manager.add_controller(scalers)
-        manager.add("watches of targets", targets.run)
         yield Operator(manager, metrics, server.port)

@@ -27,6 +27,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
     namespace: Annotated[str, "The operator's own namespace, where its Lease and its Secret live."] = (
         "hibernator-system"
     )
+    watch_namespace: Annotated[str, "The only namespace to act in; without one, all of them."] = ""
     listen: Annotated[str, "Where health and metrics are served, as host:port."] = "0.0.0.0:8080"
     log_format: Annotated[
         Literal["auto", "console", "json"],
