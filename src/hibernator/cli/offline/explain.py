@@ -1,6 +1,5 @@
 """`hibernator explain`: in words, why it is so at a moment and when it changes next."""
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from rich.text import Text
@@ -9,6 +8,7 @@ from whenever import Instant
 from hibernator.api.structural import guess
 from hibernator.cli.exits import CliError
 from hibernator.cli.offline import out, times
+from hibernator.cli.offline.pictures.terminal import wrapped
 from hibernator.cli.offline.pictures.tones import words
 from hibernator.cli.offline.scene import Resource, Scene
 from hibernator.cli.offline.setting import read_scene
@@ -57,9 +57,9 @@ def _explained(resource: Resource, moment: Instant, width: int) -> Iterator[Text
     yield Text.assemble((resource.title, "bold"), f"  {zone.name}")
     yield Text(f"{local_text(zone, from_instant(moment))} ({moment.format_iso()})", style="dim")
     yield Text()
-    yield from _wrapped(answer.message, width, style="bold")
-    yield from _wrapped(f"Since {_since(whole, moment, zone)}.", width)
-    yield from _wrapped(f"Until {_until(whole, moment, zone)}", width)
+    yield from wrapped(answer.message, width, style="bold")
+    yield from wrapped(f"Since {_since(whole, moment, zone)}.", width)
+    yield from wrapped(f"Until {_until(whole, moment, zone)}", width)
     yield from _section("Rules, in the order in which they are looked at", _rules(explanation.rules), width)
     yield from _section("What would make a difference", explanation.otherwise, width)
     yield from _section("Not in force yet", _proposals(resource, moment), width)
@@ -100,12 +100,7 @@ def _section(title: str, entries: Sequence[str] | Iterator[str], width: int) -> 
         if not number:
             yield Text()
             yield Text(title, style="bold")
-        yield from _wrapped(entry, width, bullet="- ")
-
-
-def _wrapped(entry: str, width: int, bullet: str = "", style: str = "") -> Iterator[Text]:
-    for line in textwrap.wrap(entry, width, initial_indent=bullet, subsequent_indent=" " * len(bullet)):
-        yield Text(line, style=style)
+        yield from wrapped(entry, width, bullet="- ")
 
 
 def _length(start: Instant, end: Instant) -> str:

@@ -20,7 +20,7 @@ _WORDS: dict[str, Scalar] = {
 _WHOLE = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[oO]?([0-7]+)|0[bB]([01]+)|(0|[1-9][0-9]*))")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _BASES = (16, 8, 2, 10)
-_LONGEST = 2 + 64  # a prefix and 64 binary digits
+_LONGEST = 3 + 64  # a sign, a prefix and 64 binary digits
 _SMALLEST, _BIGGEST = -(2**63), 2**64 - 1
 
 

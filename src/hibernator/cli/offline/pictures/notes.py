@@ -41,7 +41,9 @@ def footnotes(strip: Strip) -> Iterator[tuple[Mark, str, str]]:
     for bent in strip.exceptions:
         yield Mark.EXCEPTION, bent.name, _about(bent, strip.resource.zone)
     for proposal in strip.proposals:
-        yield Mark.PROPOSAL, proposal.exception.name, _about(proposal.exception, strip.resource.zone)
+        idle = "" if proposal.changes else ", changes nothing here"
+        about = _about(proposal.exception, strip.resource.zone)
+        yield Mark.PROPOSAL, proposal.exception.name, f"{about}{idle}"
 
 
 def _about(bent: Bent, zone: Zone) -> str:

@@ -55,9 +55,7 @@ class Strip:
         return tuple(
             bent
             for bent in self.resource.exceptions
-            if bent.standing is Standing.BENDS
-            and from_datetime(bent.spec.valid_from) < self.last
-            and from_datetime(bent.spec.valid_until) > self.first
+            if bent.standing is Standing.BENDS and _is_valid(bent, self.start, self.end)
         )
 
 
@@ -72,9 +70,15 @@ def strip(resource: Resource, start: Instant, end: Instant) -> Strip:
         start,
         end,
         intervals,
-        tuple(proposal for proposal in proposals if proposal.changes),
+        tuple(each for each in proposals if each.changes or _is_valid(each.exception, start, end)),
         _holidays(resource, start, end),
     )
+
+
+def _is_valid(bent: Bent, start: Instant, end: Instant) -> bool:
+    """Whether an exception is valid at any time of a range."""
+    valid_from, valid_until = from_datetime(bent.spec.valid_from), from_datetime(bent.spec.valid_until)
+    return valid_from < from_instant(end) and valid_until > from_instant(start)
 
 
 def changes(before: Sequence[Interval[Any]], after: Sequence[Interval[Any]]) -> Iterator[Change]:

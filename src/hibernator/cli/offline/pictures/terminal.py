@@ -1,5 +1,6 @@
 """Timelines in a terminal: a row for each day, the hours of the local clock across it."""
 
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
@@ -37,6 +38,12 @@ def render(strips: Sequence[Strip], width: int, ink: Ink) -> Iterator[Text]:
         if number:
             yield Text()
         yield from _Sheet(strip, width, ink).lines()
+
+
+def wrapped(text: str, width: int, bullet: str = "", style: str = "") -> Iterator[Text]:
+    """A text in lines that fit; those after the first stand under the text, not under its bullet."""
+    for line in textwrap.wrap(text, width, initial_indent=bullet, subsequent_indent=" " * len(bullet)):
+        yield Text(line, style=style)
 
 
 def render_changes(strip: Strip, changes: Sequence[Change], width: int, ink: Ink) -> Iterator[Text]:
@@ -82,7 +89,9 @@ class _Sheet:
         yield Text(totals(self._strip), style="bold")
         yield from self._legend()
         for mark, name, about in footnotes(self._strip):
-            yield Text.assemble(f"{self._ink.marks[mark]} ", (name, "bold"), f": {about}")
+            lines = [*wrapped(f"{name}: {about}", self._width, bullet=f"{self._ink.marks[mark]} ")]
+            lines[0].stylize("bold", 0, len(name) + 2)
+            yield from lines
 
     def changed_days(self) -> Iterator[Text]:
         yield Text(self._axis(), style="dim")
