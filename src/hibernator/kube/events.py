@@ -201,7 +201,8 @@ class Recorder:
                 if _within(noted.quiet, last, noted.first):
                     return
             except (Conflict, NotFound):
-                self._written.pop(noted.name, None)
+                if not self._written.pop(noted.name, None):
+                    raise
             else:
                 self._metrics.count(EVENTS_WRITTEN)
                 self._remember(event)
