@@ -89,10 +89,10 @@ _ODD: tuple[Any, ...] = (None, 5, -1, 1.5, "", "x", "9:00", "2026-12-01T00:00:00
 
 
 @st.composite
-def almost(draw: st.DrawFn, documents: list[Json]) -> Json:
-    """A good document with one change below its spec: a value, a field less, one more, a repetition."""
+def almost(draw: st.DrawFn, documents: list[Json], part: str) -> Json:
+    """A good document with one change in a part of it: a value, a field less, one more, a repetition."""
     document = copy.deepcopy(draw(st.sampled_from(documents)))
-    holder, key = draw(st.sampled_from(list(_places(document["spec"]))))
+    holder, key = draw(st.sampled_from(list(_places(document[part]))))
     change = draw(st.sampled_from(("odd", "odd", "remove", "add", "repeat")))
     if change == "odd":
         holder[key] = draw(st.sampled_from(_ODD))
