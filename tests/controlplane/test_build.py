@@ -125,6 +125,20 @@ def test_go_does_not_go_on_when_its_starter_is_killed(workshop: Workshop) -> Non
     assert not (workshop.bin / "etcd").exists()
 
 
+def test_ctrl_c_ends_a_build_without_a_traceback(workshop: Workshop) -> None:
+    workshop.order("etcd", "wait")
+    fifo = workshop.fifo("etcd")
+    line = Command({}).line("build", "etcd")
+    with subprocess.Popen(line, env=workshop.environment, stderr=subprocess.PIPE, text=True) as starter:
+        writer = os.open(fifo, os.O_WRONLY)
+        starter.send_signal(signal.SIGINT)
+        _, stderr = starter.communicate()
+    os.close(writer)
+    assert starter.returncode == 130
+    assert "Traceback" not in stderr
+    assert list(workshop.bin.parent.glob("work-*")) == []
+
+
 def test_who_comes_second_waits_and_finds_the_work_done(workshop: Workshop) -> None:
     workshop.order("etcd", "wait")
     fifo = workshop.fifo("etcd")

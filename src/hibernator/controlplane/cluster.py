@@ -22,6 +22,7 @@ from hibernator.controlplane.layout import Layout
 from hibernator.controlplane.locks import is_held, wait_until_free
 from hibernator.controlplane.protocol import Failed, Ready, Report, Spec, State, Step
 
+_SUPERVISOR = "hibernator.controlplane.supervisor"
 _STOP_DEADLINE = 30  # seconds
 _LOOK_EVERY = 0.02  # seconds
 
@@ -107,7 +108,13 @@ def start(
         stages=str(binaries.stages or ""),
     )
     launcher = subprocess.Popen(  # noqa: S603 -- this very interpreter
-        [sys.executable, "-m", "hibernator.controlplane.supervisor", msgspec.json.encode(spec).decode()],
+        [
+            sys.executable,
+            "-P",
+            "-m",
+            "hibernator.controlplane.supervisor",
+            msgspec.json.encode(spec).decode(),
+        ],
         stdin=subprocess.DEVNULL if lifeline is None else lifeline,
         stdout=subprocess.PIPE,
         start_new_session=True,  # Ctrl-C is for the owner, who then takes the control plane down

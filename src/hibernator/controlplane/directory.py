@@ -27,6 +27,7 @@ def claim(layout: Layout) -> FileLock:
                     hint="Use it, stop it with `hibernator controlplane down`, or name another --dir.",
                 )
             _clear(layout)
+            layout.root.chmod(0o700)
             os.mkfifo(layout.stop, 0o600)
             return lock
 

@@ -72,7 +72,7 @@ def go_for_building(environment: Mapping[str, str], scratch: Path, reporter: Rep
     """The Go on PATH if it is new enough, otherwise a private one, fetched on first use."""
     clean = {name: value for name, value in environment.items() if name not in _DROPPED}
     clean = {"HOME": str(Path.home()), **clean, **_FIXED}
-    on_path = shutil.which("go", path=environment.get("PATH"))
+    on_path = shutil.which("go", path=environment.get("PATH", ""))
     if on_path and _is_new_enough(go := Go(Path(on_path), clean)):
         return go
     return Go(_private_go(environment, scratch, reporter), clean)

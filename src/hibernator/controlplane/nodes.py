@@ -1,8 +1,9 @@
 """Made-up nodes: kwok answers for their kubelets, so that Pods run without a machine to run on."""
 
+from http import HTTPStatus
 from typing import Any
 
-from hibernator.controlplane.access import Access
+from hibernator.controlplane.access import Access, RequestError
 
 _RESOURCES = {"cpu": "32", "memory": "256Gi", "pods": "110"}
 
@@ -11,8 +12,14 @@ def name(number: int) -> str:
     return f"node-{number}"
 
 
-def create(access: Access, number: int) -> None:
-    access.request("POST", "/api/v1/nodes", _manifest(name(number)))
+def exists(access: Access, number: int) -> bool:
+    """Make the node; whoever got no answer may ask again."""
+    try:
+        access.request("POST", "/api/v1/nodes", _manifest(name(number)))
+    except RequestError as error:
+        if error.code != HTTPStatus.CONFLICT:
+            raise
+    return True
 
 
 def accepts_pods(access: Access, number: int) -> bool:

@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from io import FileIO
 from pathlib import Path
 
 import msgspec
@@ -66,9 +67,9 @@ class Supervisor:
     def run(self) -> None:
         """Start everything and stay until asked to stop; then nothing is left. A failure leaves the logs."""
         lock = claim(self._layout)
-        # Open for writing too, or it would be at its end, and readable, while nobody writes to it.
-        self._watched.append(os.open(self._layout.stop, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
         try:
+            # Open for writing too, or it would be at its end, and readable, while nobody writes to it.
+            self._watched.append(os.open(self._layout.stop, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
             self._start()
             while True:
                 self._wait(None)
@@ -106,7 +107,7 @@ class Supervisor:
         self._spawn(components.scheduler(self._layout))
         self._spawn(components.kwok(self._layout, self._spec.stages))
         for number in numbers:
-            nodes.create(access, number)
+            self._until(f"{nodes.name(number)} exists", partial(nodes.exists, access, number))
         for number in numbers:
             self._until(f"{nodes.name(number)} accepts Pods", partial(nodes.accepts_pods, access, number))
 
@@ -197,19 +198,21 @@ def _free_port() -> int:
         return port
 
 
-def _live(spec: Spec, reports: int) -> None:
-    """Be the supervisor, out of the way of the terminal and of the owner's output."""
+def _live(spec: Spec, reports: FileIO) -> None:
+    """Be the supervisor, out of the way of the terminal and of the owner's output and folder."""
     os.setsid()
+    os.chdir("/")
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
 
     def report(what: Report) -> None:
+        if reports.closed:
+            return
         with contextlib.suppress(BrokenPipeError):  # the owner is gone; the end of the input tells it too
-            os.write(reports, msgspec.json.encode(what) + b"\n")
+            reports.write(msgspec.json.encode(what) + b"\n")
         if isinstance(what, Ready | Failed):
-            with contextlib.suppress(OSError):
-                os.close(reports)
+            reports.close()
 
     try:
         supervisor = Supervisor(spec, report)
@@ -228,7 +231,7 @@ def main() -> None:
     child = os.fork()
     if child == 0:
         os.close(reader)
-        _live(spec, writer)
+        _live(spec, FileIO(writer, "w"))
         os._exit(0)
     os.close(writer)
     for number in _STOP_SIGNALS:

@@ -24,7 +24,10 @@ def _main(starter: int, command: list[str]) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != starter:  # it ended before the tether was tied
         sys.exit(1)
-    os.execvp(command[0], command)  # noqa: S606 -- becoming the command is the purpose
+    try:
+        os.execvp(command[0], command)  # noqa: S606 -- becoming the command is the purpose
+    except OSError as error:
+        sys.exit(f"{command[0]}: {error.strerror}")
 
 
 if __name__ == "__main__":
