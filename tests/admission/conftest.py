@@ -28,7 +28,7 @@ async def operator(cluster: ClusterInTest, client: Client, scalers: Scalers) -> 
     """A replica that has made its certificates and registered itself."""
     home = cluster.create_namespace()
     async with replica(client, scalers, home, SystemClock()) as up:
-        await up.keeper.reconcile()
+        await up.reconcile()
         await converting(client, scalers, home)
         yield up
     cluster.request("DELETE", f"/api/v1/namespaces/{home}")

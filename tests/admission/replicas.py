@@ -27,6 +27,7 @@ from hibernator.api.kinds import DEFINITIONS
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
+from hibernator.kube.controller import Key
 from hibernator.kube.errors import AlreadyExists, ApiError
 from support.cluster import ClusterInTest
 
@@ -82,6 +83,10 @@ class Replica:
     definitions: Cache[CustomResourceDefinition]
     running: Sequence[asyncio.Task[None]]
 
+    async def reconcile(self) -> float:
+        """What the leader's controller does whenever something has changed or is due."""
+        return (await self.keeper.reconcile(Key("", "webhooks"))).after or 0
+
     async def stop(self) -> None:
         for task in self.running:
             task.cancel()
@@ -112,12 +117,13 @@ async def replica(client: Client, scalers: Scalers, namespace: str, clock: Clock
 
 async def converting(client: Client, scalers: Scalers, namespace: str) -> None:
     """Return when the API server converts through us, which it does a moment after it was told to."""
-    special = beta(window(replicas="50%")) | {"metadata": {"name": "probe"}}
-    with contextlib.suppress(AlreadyExists):
-        await client.create(scalers.alpha, converted(special, "kyklos.io/v1alpha1"), namespace)
+    special = converted(beta(window(replicas="50%")) | {"metadata": {"name": "probe"}}, "kyklos.io/v1alpha1")
     async with asyncio.timeout(30):
         while True:
+            # A request that meets a CRD in the moment in which that changes can fail.
             with contextlib.suppress(ApiError):
+                with contextlib.suppress(AlreadyExists):
+                    await client.create(scalers.alpha, special, namespace)
                 probe = await client.get(scalers.beta, "probe", namespace)
                 if probe.spec.windows[0].replicas == "50%":
                     return

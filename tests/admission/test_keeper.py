@@ -85,7 +85,7 @@ def authorities(definition: CustomResourceDefinition | None) -> list[x509.Certif
 async def test_a_replica_makes_its_certificates_and_registers_itself(
     client: Client, scalers: Scalers, namespace: str, leader: Replica
 ) -> None:
-    after = await leader.keeper.reconcile()
+    after = await leader.reconcile()
     assert after == pytest.approx((LIFETIME - RENEWAL).total("seconds"), abs=1)
     secret = await client.get(SECRETS, NAME, namespace)
     assert set(secret.data) == {"ca.crt", "tls.crt", "tls.key"}
@@ -104,9 +104,9 @@ async def test_a_second_look_writes_nothing(
         ]
         return [item.metadata.resource_version for item in found]
 
-    await leader.keeper.reconcile()
+    await leader.reconcile()
     before = await versions()
-    await leader.keeper.reconcile()
+    await leader.reconcile()
     assert await versions() == before
 
 
@@ -117,7 +117,7 @@ async def test_of_two_replicas_that_start_together_one_makes_the_certificates_fo
         replica(client, scalers, namespace, clock) as one,
         replica(client, scalers, namespace, clock) as other,
     ):
-        await asyncio.gather(one.keeper.reconcile(), other.keeper.reconcile(), return_exceptions=True)
+        await asyncio.gather(one.reconcile(), other.reconcile(), return_exceptions=True)
         await asyncio.gather(one.server.listening.wait(), other.server.listening.wait())
         secret = await client.get(SECRETS, NAME, namespace)
         assert one.server._pair == other.server._pair == from_data(secret.data).current
@@ -127,7 +127,7 @@ async def test_certificates_are_replaced_while_requests_flow_and_none_fails(
     client: Client, scalers: Scalers, namespace: str, clock: ManualClock, leader: Replica
 ) -> None:
     started = clock.now()
-    await leader.keeper.reconcile()
+    await leader.reconcile()
     first_served = leader.server._pair
     await converting(client, scalers, namespace)
 
@@ -152,7 +152,7 @@ async def test_certificates_are_replaced_while_requests_flow_and_none_fails(
     await let_some_through()
 
     await clock.advance((LIFETIME - RENEWAL).total("seconds"))
-    after = await leader.keeper.reconcile()
+    after = await leader.reconcile()
     assert after == pytest.approx(ANNOUNCEMENT.total("seconds"), abs=1)
     await seen(leader.secrets, NAME, lambda new: "next.crt" in new.data, namespace)
     await let_some_through()
@@ -160,14 +160,14 @@ async def test_certificates_are_replaced_while_requests_flow_and_none_fails(
     assert len(authorities(await client.get(DEFINITIONS, scalers.definition))) == 2
 
     await clock.advance(after)
-    await leader.keeper.reconcile()
+    await leader.reconcile()
     await seen(leader.secrets, NAME, lambda new: "next.crt" not in new.data, namespace)
     assert leader.server._pair != first_served
     await let_some_through()
 
     # The old authority ends: whoever connects now has to accept the new certificate, or fail.
     await clock.advance_to(started + LIFETIME)
-    await leader.keeper.reconcile()
+    await leader.reconcile()
     assert len(authorities(await client.get(DEFINITIONS, scalers.definition))) == 1
     await let_some_through()
 
@@ -178,12 +178,12 @@ async def test_certificates_are_replaced_while_requests_flow_and_none_fails(
 async def test_an_api_server_that_was_told_of_another_authority_refuses_us_until_it_is_told_again(
     client: Client, scalers: Scalers, namespace: str, leader: Replica
 ) -> None:
-    await leader.keeper.reconcile()
+    await leader.reconcile()
     await converting(client, scalers, namespace)
     stranger = first(LOCAL, Instant.now())
     await change(client, scalers, leader, {"webhook": {"clientConfig": {"caBundle": stranger.bundle}}})
     assert "certificate signed by unknown authority" in await refusal(client, scalers, namespace)
-    await leader.keeper.reconcile()
+    await leader.reconcile()
     await converting(client, scalers, namespace)
 
 
@@ -202,17 +202,17 @@ async def test_an_api_server_that_was_told_of_another_authority_refuses_us_until
 async def test_a_registration_that_somebody_has_changed_is_put_right(
     client: Client, scalers: Scalers, namespace: str, leader: Replica, conversion: Any
 ) -> None:
-    await leader.keeper.reconcile()
+    await leader.reconcile()
     right = (await client.get(DEFINITIONS, scalers.definition)).spec
     await change(client, scalers, leader, conversion)
-    await leader.keeper.reconcile()
+    await leader.reconcile()
     assert (await client.get(DEFINITIONS, scalers.definition)).spec == right
 
 
 async def test_the_registration_is_by_service_inside_a_cluster(
     client: Client, scalers: Scalers, namespace: str, leader: Replica
 ) -> None:
-    await leader.keeper.reconcile()
+    await leader.reconcile()
     registration = ConversionRegistration(client, leader.definitions, scalers.definition)
     ring = first(LOCAL, Instant.now())
     await registration.register(Service("hooks", namespace), ring.bundle)
@@ -227,13 +227,13 @@ async def test_the_registration_is_by_service_inside_a_cluster(
 async def test_a_secret_that_somebody_has_broken_or_removed_is_made_again(
     client: Client, scalers: Scalers, namespace: str, leader: Replica
 ) -> None:
-    await leader.keeper.reconcile()
+    await leader.reconcile()
     served = leader.server._pair
     broken = {"data": to_data(first(LOCAL, Instant.now())) | {"tls.key": b"nonsense", "other": b"stays not"}}
     await client.patch(SECRETS, NAME, namespace, broken, resource_version=None)
     await seen(leader.secrets, NAME, lambda new: "other" in new.data, namespace)
     assert leader.server._pair == served
-    await leader.keeper.reconcile()
+    await leader.reconcile()
     healed = await client.get(SECRETS, NAME, namespace)
     assert set(healed.data) == {"ca.crt", "tls.crt", "tls.key"}
 
@@ -247,7 +247,7 @@ async def test_a_secret_that_somebody_has_broken_or_removed_is_made_again(
     await client.delete(SECRETS, NAME, namespace)
     async with asyncio.timeout(30):
         await gone.wait()
-    await leader.keeper.reconcile()
+    await leader.reconcile()
     made_again = await client.get(SECRETS, NAME, namespace)
     assert made_again.metadata.uid != healed.metadata.uid
     definition = await client.get(DEFINITIONS, scalers.definition)
@@ -268,7 +268,7 @@ async def test_a_kind_that_is_not_installed_yet_is_not_made_by_its_registration(
 async def test_while_nobody_converts_v1alpha1_goes_on_and_v1beta1_says_why_not(
     client: Client, scalers: Scalers, namespace: str, leader: Replica
 ) -> None:
-    await leader.keeper.reconcile()
+    await leader.reconcile()
     await converting(client, scalers, namespace)
     await client.patch(scalers.beta, "probe", namespace, {"spec": {"pause": True}}, resource_version=None)
     await leader.stop()

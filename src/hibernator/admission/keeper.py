@@ -10,6 +10,7 @@ from hibernator.admission.secret import Announce
 from hibernator.admission.server import WebhookServer
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
+from hibernator.kube.controller import Key, Result
 
 _STARTING: Final = 10.0  # seconds that the server may take to listen once it has a certificate
 
@@ -59,9 +60,9 @@ class Keeper:
         self._endpoint = endpoint
         self._server = server
 
-    async def reconcile(self) -> float:
-        """Renew and register what has to be, and say in how many seconds to come again."""
-        return await self._certificates.renew(self._announce)
+    async def reconcile(self, _key: Key) -> Result:
+        """Renew and register what has to be."""
+        return Result(await self._certificates.renew(self._announce))
 
     async def _announce(self, bundle: bytes | None) -> None:
         # Whoever is sent here shall find the door open.

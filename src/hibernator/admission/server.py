@@ -3,14 +3,12 @@
 import asyncio
 import contextlib
 import os
-import socket
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 import structlog
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
@@ -18,13 +16,10 @@ from starlette.routing import Route
 
 from hibernator.admission.certificates import Pair
 from hibernator.admission.review import Handler
+from hibernator.kube.serving import Server
 
 DEADLINE: Final = 5.0  # seconds for one request, all in all
 LARGEST_BODY: Final = 16 * 1024 * 1024  # bytes; API servers send objects, of 1.5 MB at most, one by one
-
-_DRAINING: Final = 5  # seconds for requests that are being answered when the server stops
-# The API server gives up an idle connection after 90 s. Were we the first to, a request could meet the end.
-_KEEP_ALIVE: Final = 120
 
 _log: Final = structlog.get_logger(__name__)
 
@@ -85,18 +80,19 @@ async def _body(request: Request, largest: int) -> bytes:
 class WebhookServer:
     """Has its port from the start, lets callers in once it has a certificate, and runs until cancelled."""
 
-    def __init__(self, app: Starlette, *, host: str = "", port: int = 9443) -> None:
-        self._app = app
-        self._socket = _bound(host, port)
+    def __init__(self, app: Starlette, *, host: str = "", port: int) -> None:
+        self._server = Server(app, host=host, port=port, tls=self._front())
         self._pair: Pair | None = None
         self._current = _context()
         self._certified = asyncio.Event()
-        self.listening = asyncio.Event()
 
     @property
     def port(self) -> int:
-        """The port, also when any (0) was asked for."""
-        return int(self._socket.getsockname()[1])
+        return self._server.port
+
+    @property
+    def listening(self) -> asyncio.Event:
+        return self._server.listening
 
     def use(self, pair: Pair) -> None:
         """Serve this certificate from the next connection on; those that are open go on as they are."""
@@ -106,30 +102,9 @@ class WebhookServer:
             self._certified.set()
 
     async def run(self) -> None:
-        with contextlib.closing(self._socket):
+        with contextlib.closing(self._server):
             await self._certified.wait()
-            server = _Server(
-                uvicorn.Config(
-                    self._app,
-                    http="h11",
-                    ws="none",
-                    lifespan="off",
-                    log_config=None,
-                    access_log=False,
-                    server_header=False,
-                    timeout_keep_alive=_KEEP_ALIVE,
-                    timeout_graceful_shutdown=_DRAINING,
-                    ssl_context_factory=lambda *_: self._front(),
-                ),
-                self.listening,
-            )
-            serving = asyncio.ensure_future(server.serve(sockets=[self._socket]))
-            try:
-                await asyncio.shield(serving)
-            finally:
-                self.listening.clear()
-                server.should_exit = True
-                await serving
+            await self._server.run()
 
     def _front(self) -> ssl.SSLContext:
         """A context that hands each new connection to the current one.
@@ -144,39 +119,6 @@ class WebhookServer:
         context = _context()
         context.sni_callback = hand_over
         return context
-
-
-class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, listening: asyncio.Event) -> None:
-        super().__init__(config)
-        self._listening = listening
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self._listening.set()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave signals to the manager, which stops everything in its order."""
-        yield
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    everywhere = not host and socket.has_dualstack_ipv6()
-    family = socket.AF_INET6 if everywhere or ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # What is accepted inherits this. asyncio sets it only on sockets that it has made itself, and without
-        # it every answer waits 40 ms for an acknowledgement.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if everywhere:
-            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        listener.bind((host, port))
-    except OSError:
-        listener.close()
-        raise
-    return listener
 
 
 def _context(pair: Pair | None = None) -> ssl.SSLContext:

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Final
@@ -10,21 +11,32 @@ import uvicorn
 from starlette.applications import Starlette
 
 _DRAINING: Final = 1  # seconds for requests that are being answered when the server stops
+# Go gives up an idle connection after 90 s. Were we the first to, a request could meet the end of its own.
+_KEEP_ALIVE: Final = 120
 
 
 class Server:
     """Serves an application. Without a host it listens on every address, of IPv4 and IPv6 alike."""
 
-    def __init__(self, app: Starlette, *, host: str = "", port: int) -> None:
+    def __init__(
+        self, app: Starlette, *, host: str = "", port: int, tls: ssl.SSLContext | None = None
+    ) -> None:
         self._app = app
         self._socket = _bound(host, port)
+        self._tls = tls
+        self.listening = asyncio.Event()
 
     @property
     def port(self) -> int:
         """The port, also when any (0) was asked for."""
         return int(self._socket.getsockname()[1])
 
+    def close(self) -> None:
+        """Give the port back, if it never came to `run`."""
+        self._socket.close()
+
     async def run(self) -> None:
+        tls = self._tls
         config = uvicorn.Config(
             self._app,
             http="h11",
@@ -33,19 +45,30 @@ class Server:
             log_config=None,
             access_log=False,
             server_header=False,
+            timeout_keep_alive=_KEEP_ALIVE,
             timeout_graceful_shutdown=_DRAINING,
+            ssl_context_factory=None if tls is None else lambda *_: tls,
         )
-        server = _Uvicorn(config)
+        server = _Uvicorn(config, self.listening)
         with closing(self._socket):
             serving = asyncio.ensure_future(server.serve(sockets=[self._socket]))
             try:
                 await asyncio.shield(serving)
             finally:
+                self.listening.clear()
                 server.should_exit = True
                 await serving
 
 
 class _Uvicorn(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, listening: asyncio.Event) -> None:
+        super().__init__(config)
+        self._listening = listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._listening.set()
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Leave signals to the manager, which stops everything in its order."""
@@ -55,5 +78,16 @@ class _Uvicorn(uvicorn.Server):
 def _bound(host: str, port: int) -> socket.socket:
     everywhere = not host and socket.has_dualstack_ipv6()
     address = ("::" if everywhere else host or "0.0.0.0", port)  # noqa: S104 — kubelet and Prometheus call
-    family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-    return socket.create_server(address, family=family, dualstack_ipv6=everywhere)
+    bound = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # What is accepted inherits this. asyncio sets it only on sockets that it has made itself, and without
+        # it an answer waits 40 ms for an acknowledgement.
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if bound.family == socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not everywhere)
+        bound.bind(address)
+    except OSError:
+        bound.close()
+        raise
+    return bound

@@ -1,0 +1,72 @@
+"""Adds the webhooks to a replica: every one serves them, the leader keeps certificates and registration.
+
+server = WebhookServer(application({CONVERT: conversion({"TimeWindowScaler": converted})}), port=9443)
+add_webhooks(manager, health, client, server, Service("hibernator-webhook", namespace), …)
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from hibernator.admission.endpoint import Endpoint
+from hibernator.admission.folder import MountedCertificates
+from hibernator.admission.keeper import Certificates, ConversionRegistration, Keeper
+from hibernator.admission.secret import OwnCertificates, follow
+from hibernator.admission.server import WebhookServer
+from hibernator.api.timewindowscaler import SCALERS
+from hibernator.kube.client import Client
+from hibernator.kube.clock import Clock, SystemClock
+from hibernator.kube.controller import Controller, Key, Source, Watches
+from hibernator.kube.health import Health
+from hibernator.kube.manager import Manager
+from hibernator.kube.metrics import Metrics
+
+_EVERYTHING: Final = (Key("", "webhooks"),)  # there is only one thing to look at, whatever has changed
+
+
+def add_webhooks(
+    manager: Manager,
+    health: Health,
+    client: Client,
+    server: WebhookServer,
+    endpoint: Endpoint,
+    *,
+    namespace: str,
+    metrics: Metrics,
+    folder: Path | None = None,
+    clock: Clock | None = None,
+    definition: str = SCALERS.resource,
+) -> Controller:
+    """Certificates come from the folder, if there is one, else from a Secret in the namespace.
+
+    The clock is the real one unless a test knows better: certificates mean nothing in any other time.
+    """
+    clock = clock or SystemClock()
+    definitions = ConversionRegistration.cache(client, definition)
+    sources: list[Source] = [Watches(definitions, _everything)]
+    certificates: Certificates
+    if folder:
+        certificates = mounted = MountedCertificates(folder, clock)
+        manager.add("webhook certificates", lambda: mounted.serve(server))
+    else:
+        secrets = OwnCertificates.cache(client, namespace)
+        sources.append(Watches(secrets, _everything))
+        certificates = OwnCertificates(client, secrets, namespace, endpoint.names, clock)
+        follow(secrets, server)
+    keeper = Keeper(certificates, [ConversionRegistration(client, definitions, definition)], endpoint, server)
+    controller = Controller(
+        "webhooks",
+        keeper.reconcile,
+        sources=sources,
+        clock=clock,
+        metrics=metrics,
+        workers=1,
+    )
+    manager.add("webhooks", server.run)
+    manager.add_controller(controller)
+    health.ready_if("webhooks", lambda: "" if server.listening.is_set() else "waiting for a certificate")
+    return controller
+
+
+def _everything(_obj: Any) -> Iterable[Key]:
+    return _EVERYTHING
