@@ -9,12 +9,14 @@ from api.objects import (
     approval_request,
     cloud,
     exception,
+    hours,
     k8s_cluster,
     noop,
     ordered,
     plan,
     scaler,
     thing,
+    without,
 )
 from hibernator.api.checks import check_document
 
@@ -53,6 +55,7 @@ def test_a_repeated_dependency_is_no_circle() -> None:
     assert circles("ab", "ab") == []
 
 
+MEASURED = {"prometheus": {"serverAddress": "http://prometheus:9090", "query": "up"}, "min": 1, "max": 8}
 CLOUD_TAGS = {"selector": {"tags": {"env": "dev"}}}
 PARAMETERS: list[tuple[str, Json, list[str]]] = [
     ("workloadscaler", {"namespace": {"literals": ["shop"]}}, []),
@@ -149,6 +152,22 @@ def test_a_scaler_stays_in_its_namespace() -> None:
 
 def test_the_own_namespace_may_be_written_down() -> None:
     assert paths(exception(namespace="shop", planRef={"name": "shop", "namespace": "shop"})) == []
+
+
+@pytest.mark.parametrize(
+    ("window", "wrong"),
+    [
+        ({"replicas": "50%"}, []),
+        ({"external": MEASURED}, []),
+        ({}, ["spec.windows[0]"]),
+        ({"replicas": 3, "external": MEASURED}, ["spec.windows[0]"]),
+        ({"external": MEASURED | {"min": 9}}, ["spec.windows[0].external.min"]),
+        ({"replicas": "half"}, ["spec.windows[0].replicas"]),
+    ],
+)
+def test_a_window_of_the_newer_version_has_one_number(window: Json, wrong: list[str]) -> None:
+    document = scaler(without(hours(), "replicas") | window)
+    assert paths(document | {"apiVersion": "kyklos.io/v1beta1"}) == wrong
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,23 @@ def _own_namespace(*path: str) -> Callable[[Document], Iterator[Problem]]:
     return stays
 
 
+def _measured(document: Document) -> Iterator[Problem]:
+    """Check what only v1beta1 of a scaler has; in v1alpha1 it is unknown, which was told already."""
+    if not text(document, "apiVersion").endswith("/v1beta1"):
+        return
+    for index, window in entries(document, "spec", "windows"):
+        path = f"spec.windows[{index}]"
+        given = [name for name in ("replicas", "external") if window.get(name) is not None]
+        if len(given) != 1:
+            found = "replicas and external are both set" if given else "it has no number of replicas"
+            yield Problem(path, window, found, "Write exactly one of replicas and external.")
+        least, most = (block(window, "external").get(name) for name in ("min", "max"))
+        if isinstance(least, int) and isinstance(most, int) and least > most:
+            yield Problem(
+                f"{path}.external.min", least, f"it is greater than max, {most}", f"Write {most} or less."
+            )
+
+
 def _lead_time(document: Document) -> Iterator[Problem]:
     lead, kind = text(document, "spec", "leadTime"), text(document, "spec", "type")
     if lead and kind in {"extend", "replace"}:
@@ -207,7 +224,7 @@ def _decisions(document: Document) -> Iterator[Problem]:
 _CHECKS: Mapping[str, tuple[Callable[[Document], Iterator[Problem]], ...]] = {
     "HibernatePlan": (check_plan,),
     "ScheduleException": (_own_namespace("spec", "planRef", "namespace"), _lead_time, _approvers),
-    "TimeWindowScaler": (_own_namespace("spec", "targetRef", "namespace"),),
+    "TimeWindowScaler": (_own_namespace("spec", "targetRef", "namespace"), _measured),
     "CloudProvider": (_cloud,),
     "K8SCluster": (_cluster,),
     "RemediationApprovalRequest": (_decisions,),

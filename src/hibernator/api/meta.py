@@ -36,7 +36,8 @@ def says(description: str, **schema: Any) -> msgspec.Meta:
     """Describe a field, with whatever more the CRD's schema shall say about it.
 
     Keywords are JSON schema words (`pattern`, `minimum`, `maxItems`, `default`, …) and the Kubernetes
-    extensions with underscores for dashes (`x_kubernetes_validations=[…]`).
+    extensions with underscores for dashes (`x_kubernetes_list_type="map"`). `required=True` makes a field
+    required that the decoder, in its leniency, can do without.
     """
     return msgspec.Meta(
         description=description,
