@@ -54,7 +54,7 @@ class Manager:
         self._caches: dict[Cache[Any], str] = {}
         self._controllers: list[Controller] = []
         self._everywhere: dict[str, Run] = {"heartbeat": health.beat}
-        self._followed: list[asyncio.Task[None]] = []
+        self._followed: dict[Cache[Any], asyncio.Task[None]] = {}
         self._asked_to_stop = asyncio.Event()
         self.leading = asyncio.Event()
         health.ready_if("caches", self._unfilled)
@@ -62,7 +62,7 @@ class Manager:
 
     @property
     def caches(self) -> Collection[Cache[Any]]:
-        return self._caches.keys()
+        return (*self._caches, *self._followed)
 
     @property
     def controllers(self) -> Collection[Controller]:
@@ -73,10 +73,13 @@ class Manager:
         self._caches[cache] = cache.kind.resource
 
     def follow(self, cache: Cache[Any]) -> None:
-        """Keep this cache filled, too, from now on: for kinds of which a running controller first hears."""
-        self._caches[cache] = cache.kind.resource
+        """Keep this cache filled from now on, for a kind of which a running controller first hears.
+
+        Whether the replica is ready does not depend on it: the kind may not even exist.
+        """
         task = asyncio.create_task(_for_ever(f"cache of {cache.kind.resource}", cache.run))
-        self._followed.append(task)
+        task.add_done_callback(lambda _: self.stop())
+        self._followed[cache] = task
 
     def add_controller(self, controller: Controller) -> None:
         self._controllers.append(controller)
@@ -105,9 +108,10 @@ class Manager:
             self._asked_to_stop.set()
             await _end([candidate], _CUT_SHORT)
             await self._stop_leading(leading)
-            await _end([asked, *everywhere, *self._followed], _REST)
-        for task in ended - {asked}:
-            task.result()
+            await _end([asked, *everywhere, *self._followed.values()], _REST)
+        for task in {*ended, *self._followed.values()} - {asked}:
+            if task.done() and not task.cancelled():
+                task.result()
 
     def _jobs(self) -> Iterator[tuple[str, Run]]:
         for cache, resource in self._caches.items():

@@ -260,6 +260,7 @@ async def test_health_tells_what_is_missing_and_metrics_are_served(
         replica.manager.add("health", server.run)
         base = f"http://127.0.0.1:{server.port}"
         async with replica.running():
+            await server.listening.wait()
             async with session.get(f"{base}/readyz") as answer:
                 assert answer.status == 503
                 assert "no  caches: waiting for the first list of configmaps" in await answer.text()
