@@ -91,9 +91,9 @@ def up(
                     cluster = lifetime.enter_context(
                         running(where, binaries, nodes=nodes, on_step=step.detail)
                     )
-        _say_what_next(cluster, directory, detach=detach)
-        if not detach:
-            with suppress(KeyboardInterrupt):
+        with suppress(KeyboardInterrupt):  # from now on this is how a foreground one is meant to end
+            _say_what_next(cluster, directory, detach=detach)
+            if not detach:
                 stay_until_down(cluster)
     if not detach:
         typer.echo("The control plane is down.")
