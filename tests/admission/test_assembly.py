@@ -12,21 +12,20 @@ from whenever import Instant, TimeDelta
 
 from admission.replicas import Scalers, converting
 from admission.webhooks import LOCAL, conversion_review, trusting
-from hibernator.admission.assembly import add_webhooks
+from hibernator.admission.assembly import add_webhooks, webhook_server
 from hibernator.admission.certificates import ANNOUNCEMENT, LIFETIME, RENEWAL, first, to_data
 from hibernator.admission.endpoint import Address
-from hibernator.admission.registration import CONVERT, DEFINITIONS, CustomResourceDefinition
-from hibernator.admission.review import conversion
+from hibernator.admission.metrics import METRICS
+from hibernator.admission.registration import DEFINITIONS, CustomResourceDefinition
 from hibernator.admission.secret import NAME
-from hibernator.admission.server import WebhookServer, application
-from hibernator.api.conversion import converted
+from hibernator.admission.server import WebhookServer
 from hibernator.api.core import SECRETS
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Controller
 from hibernator.kube.health import Health
 from hibernator.kube.manager import Manager
-from hibernator.kube.metrics import Metrics
+from hibernator.kube.metrics import RUNTIME, Metrics
 from support.clock import ManualClock
 
 
@@ -43,11 +42,10 @@ async def operating(
     client: Client, scalers: Scalers, namespace: str, folder: Path | None = None
 ) -> AsyncIterator[Operator]:
     clock = ManualClock(Instant.now().round() - TimeDelta(hours=70 * 24))
-    metrics = Metrics()
+    metrics = Metrics((*RUNTIME, *METRICS))
     health = Health(metrics)
     manager = Manager(health)
-    handlers = {CONVERT: conversion({"TimeWindowScaler": converted})}
-    server = WebhookServer(application(handlers), host="127.0.0.1", port=0)
+    server = webhook_server("127.0.0.1:0", metrics)
     controller = add_webhooks(
         manager,
         health,

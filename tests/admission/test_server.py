@@ -13,9 +13,10 @@ from whenever import Instant
 
 from admission.scalers import alpha, beta, window
 from admission.webhooks import LOCAL, conversion_review, serving, trusting
+from hibernator.admission.application import application
 from hibernator.admission.certificates import Keyring, first
 from hibernator.admission.review import AdmissionRequest, Allowed, Denied, Verdict, admission, conversion
-from hibernator.admission.server import WebhookServer, application
+from hibernator.admission.server import WebhookServer
 from hibernator.api.conversion import converted
 from hibernator.api.core import ConfigMap
 

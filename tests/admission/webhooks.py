@@ -9,9 +9,10 @@ from typing import Any
 import aiohttp
 from whenever import Instant
 
+from hibernator.admission.application import application
 from hibernator.admission.certificates import Keyring, first
 from hibernator.admission.review import Handler
-from hibernator.admission.server import WebhookServer, application
+from hibernator.admission.server import WebhookServer
 
 LOCAL = frozenset(["127.0.0.1"])
 

@@ -4,15 +4,19 @@ server = WebhookServer(application({CONVERT: conversion({"TimeWindowScaler": con
 add_webhooks(manager, health, client, server, Service("hibernator-webhook", namespace), …)
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from hibernator.admission.application import application
 from hibernator.admission.endpoint import Endpoint
 from hibernator.admission.folder import MountedCertificates
 from hibernator.admission.keeper import Certificates, ConversionRegistration, Keeper
+from hibernator.admission.registration import CONVERT
+from hibernator.admission.review import Handler, conversion
 from hibernator.admission.secret import OwnCertificates, follow
 from hibernator.admission.server import WebhookServer
+from hibernator.api.conversion import converted
 from hibernator.api.timewindowscaler import SCALERS
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock, SystemClock
@@ -21,7 +25,17 @@ from hibernator.kube.health import Health
 from hibernator.kube.manager import Manager
 from hibernator.kube.metrics import Metrics
 
+# Every webhook of the product, by its path.
+HANDLERS: Final[Mapping[str, Handler]] = {CONVERT: conversion({SCALERS.kind: converted})}
+
 _EVERYTHING: Final = (Key("", "webhooks"),)  # there is only one thing to look at, whatever has changed
+
+
+def webhook_server(listen: str, metrics: Metrics) -> WebhookServer:
+    """A server for all of them, where `listen` says, as host:port."""
+    host, _, port = listen.rpartition(":")
+    app = application(HANDLERS, metrics=metrics)
+    return WebhookServer(app, host=host.strip("[]"), port=int(port), metrics=metrics)
 
 
 def add_webhooks(

@@ -4,84 +4,21 @@ import asyncio
 import contextlib
 import os
 import ssl
-from collections.abc import Mapping
-from typing import Final
 
-import msgspec
-import structlog
 from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
 
 from hibernator.admission.certificates import Pair
-from hibernator.admission.review import Handler
+from hibernator.admission.metrics import CERTIFICATE_END, METRICS
+from hibernator.kube.metrics import Metrics
 from hibernator.kube.serving import Server
-
-DEADLINE: Final = 5.0  # seconds for one request, all in all
-LARGEST_BODY: Final = 16 * 1024 * 1024  # bytes; API servers send objects, of 1.5 MB at most, one by one
-
-_log: Final = structlog.get_logger(__name__)
-
-
-class _Refusal(Exception):  # noqa: N818 — not an error of ours: the peer asked for something that it cannot have
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-
-
-def application(
-    handlers: Mapping[str, Handler], *, deadline: float = DEADLINE, largest_body: int = LARGEST_BODY
-) -> Starlette:
-    """An application with one path for each webhook."""
-
-    def route(path: str, handler: Handler) -> Route:
-        async def endpoint(request: Request) -> Response:
-            try:
-                async with asyncio.timeout(deadline):
-                    answer = await handler(await _body(request, largest_body))
-            except _Refusal as refusal:
-                return PlainTextResponse(f"{refusal}\n", refusal.status)
-            except ClientDisconnect:
-                return Response(status_code=400)  # nobody is there to read it
-            except msgspec.DecodeError as error:
-                return PlainTextResponse(f"The body is not a review: {error}\n", 400)
-            except TimeoutError:
-                _log.warning("webhook request took too long", path=path, seconds=deadline)
-                return PlainTextResponse(f"No answer within {deadline:g} s\n", 504)
-            except Exception:  # noqa: BLE001 — whatever a handler does, the API server gets an answer
-                _log.exception("webhook request failed", path=path)
-                return PlainTextResponse("An error on our side; see the log of hibernator\n", 500)
-            return Response(answer, media_type="application/json")
-
-        return Route(path, endpoint, methods=["POST"])
-
-    return Starlette(routes=[route(path, handler) for path, handler in handlers.items()])
-
-
-async def _body(request: Request, largest: int) -> bytes:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise _Refusal(415, f"The content type is {kind!r}; send application/json")
-    declared = request.headers.get("content-length", "")
-    chunks: list[bytes] = []
-    size = int(declared) if declared.isdecimal() else 0
-    if size <= largest:
-        size = 0
-        async for chunk in request.stream():
-            chunks.append(chunk)
-            if (size := size + len(chunk)) > largest:
-                break
-    if size > largest:
-        raise _Refusal(413, f"The body has more than {largest} bytes")
-    return b"".join(chunks)
 
 
 class WebhookServer:
     """Has its port from the start, lets callers in once it has a certificate, and runs until cancelled."""
 
-    def __init__(self, app: Starlette, *, host: str = "", port: int) -> None:
+    def __init__(self, app: Starlette, *, host: str = "", port: int, metrics: Metrics | None = None) -> None:
         self._server = Server(app, host=host, port=port, tls=self._front())
+        self._metrics = metrics or Metrics(METRICS)
         self._pair: Pair | None = None
         self._current = _context()
         self._certified = asyncio.Event()
@@ -99,6 +36,7 @@ class WebhookServer:
         if pair != self._pair:
             self._current = _context(pair)
             self._pair = pair
+            self._metrics.set(CERTIFICATE_END, pair.ends.timestamp())
             self._certified.set()
 
     async def run(self) -> None:

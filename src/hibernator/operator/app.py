@@ -3,10 +3,14 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import aiohttp
 
+from hibernator.admission import metrics as admission
+from hibernator.admission.assembly import add_webhooks, webhook_server
+from hibernator.admission.endpoint import Address, Endpoint, Service
 from hibernator.controllers import timewindowscaler
 from hibernator.decisions.timewindowscaler import Pace
 from hibernator.kube.client import Client
@@ -19,10 +23,10 @@ from hibernator.kube.lease import Timing
 from hibernator.kube.manager import Manager
 from hibernator.kube.metrics import RUNTIME, Metrics
 from hibernator.kube.serving import Server
-from hibernator.operator.settings import Settings
+from hibernator.operator.settings import Settings, SettingsError
 
 LEASE: Final = "hibernator"
-METRICS: Final = (*RUNTIME, *timewindowscaler.METRICS)
+METRICS: Final = (*RUNTIME, *timewindowscaler.METRICS, *admission.METRICS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,4 +75,25 @@ async def operator(
             namespace=settings.watch_namespace,
         )
         manager.add_controller(scalers)
+        if settings.webhook_listen:
+            add_webhooks(
+                manager,
+                health,
+                writer,
+                webhook_server(settings.webhook_listen, metrics),
+                endpoint(settings),
+                namespace=settings.namespace,
+                metrics=metrics,
+                folder=Path(settings.webhook_certificates) if settings.webhook_certificates else None,
+            )
         yield Operator(manager, metrics, server.port)
+
+
+def endpoint(settings: Settings) -> Endpoint:
+    """Where the API server finds the webhooks."""
+    if not settings.webhook_url:
+        return Service(settings.webhook_service, settings.namespace)
+    try:
+        return Address(settings.webhook_url)
+    except ValueError as error:
+        raise SettingsError(f"webhookUrl cannot be used: {error}.") from error
