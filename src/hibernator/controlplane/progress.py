@@ -57,7 +57,7 @@ class _LiveStep:
         self._progress.update(self._task, completed=done, total=total)
 
     def finish(self) -> None:
-        self._progress.update(self._task, completed=1, total=1, detail="[green]done[/]")
+        self._progress.update(self._task, completed=1, total=1, detail="")
 
     def abandon(self) -> None:
         self._progress.update(self._task, detail="[red]failed[/]")
