@@ -16,7 +16,6 @@ from hibernator.cli.offline.pictures.ink import Ink
 from hibernator.cli.offline.pictures.strips import Change, number, totals
 from hibernator.cli.offline.pictures.terminal import render_changes
 from hibernator.cli.offline.pictures.tones import words
-from hibernator.cli.offline.report import counted
 from hibernator.cli.offline.setting import read_scene
 from hibernator.schedule.ticks import HOUR, to_instant
 from hibernator.schedule.zones import Zone, local_text
@@ -35,7 +34,7 @@ def run(
 ) -> None:
     if len(files) != 2:  # noqa: PLR2004 - a version is compared with another
         raise CliError(
-            f"Two versions are compared, and {counted(len(files), 'file')} were named.",
+            f"Two versions are compared; the number of -f options is {len(files)}.",
             hint="Name the old version first and the new one second: hibernator diff -f old.yaml -f new.yaml",
             code=Exit.USAGE,
         )

@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
+from operator import itemgetter
 
 from rich.text import Text
 
@@ -107,8 +108,8 @@ class _Sheet:
 
     def _day(self, day: Day) -> Text:
         line = Text(f"{day.date:%a %d %b} ")
-        for character, style in self._row(day):
-            line.append(character, style)
+        for style, run in groupby(self._row(day), key=itemgetter(1)):
+            line.append("".join(character for character, _ in run), style)
         line.append(f" {self._notes(day)}", "dim")
         line.rstrip()
         return line
