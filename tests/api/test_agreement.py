@@ -5,7 +5,6 @@ that it is in.
 """
 
 from typing import Any
-from urllib.parse import urlencode
 
 import msgspec
 import pytest
@@ -14,14 +13,13 @@ from hypothesis import given, settings, strategies as st
 from api.corpus import GOOD
 from api.from_schema import almost, fitting
 from api.objects import Json
-from api.test_refusals import problems
+from api.test_refusals import STRICTLY, problems
 from api.walk import KINDS
 from hibernator.api.kinds import DEFINITIONS, Definition
 from hibernator.api.problem import Problem
 from hibernator.controlplane.access import RequestError
 from support.cluster import ClusterInTest
 
-STRICTLY = urlencode({"dryRun": "All", "fieldValidation": "Strict"})
 # What the API server cannot say, or leaves to the controller: see test_checks and `schedule`.
 ONLY_OFFLINE = ("parameters", "timezone", "country", "in a circle")
 
