@@ -117,7 +117,7 @@ def decide(seen: Seen, now: Instant) -> Decision:
         return _wait_for_target(seen, hold, now)
     case = _case(seen, seen.workload, hold)
     if case.writes and not seen.scaler.spec.pause:
-        return _scale(case, now)
+        return _scale(case)
     if not case.reached and (left := _settling(seen, now)) > 0:
         return Decision(after=left)
     return _report(case, now)
@@ -157,14 +157,14 @@ def _wait_for_target(seen: Seen, hold: "_Hold", now: Instant) -> Decision:
     return Decision(status=status, after=min(MISSING_TARGET_SECONDS, _look_again(seen, hold, now)))
 
 
-def _scale(case: "_Case", now: Instant) -> Decision:
+def _scale(case: "_Case") -> Decision:
     """Write the target; its watch brings the next look, which reports."""
     status = case.seen.scaler.status
     remembered = msgspec.structs.replace(status, baseline_replicas=case.workload.replicas)
     return Decision(
         first=remembered if status.baseline_replicas is None else None,
         writes=case.writes,
-        tells=(*_override(case, now), _scaled(case)),
+        tells=(*_override(case), _scaled(case)),
         after=SETTLE_SECONDS,
         due=case.hold.began,
     )
@@ -180,7 +180,7 @@ def _report(case: "_Case", now: Instant) -> Decision:
         baseline_replicas=case.workload.replicas if before is None else before,
         last_scale_time=_last_scale_time(case, now),
     )
-    tells = (*_override(case, now), *_skipped(case), *_untold(case))
+    tells = (*_override(case), *_skipped(case), *_untold(case))
     return Decision(status=status, tells=tells, after=_look_again(seen, case.hold, now))
 
 
@@ -302,11 +302,11 @@ def _paused(case: _Case) -> str:
     )
 
 
-def _override(case: _Case, now: Instant) -> Iterator[Tell]:
-    """Told once a holiday: on the first look after the boundary that the status announced."""
-    scaler = case.seen.scaler
-    announced = scaler.status.next_boundary is not None and now < Instant(scaler.status.next_boundary)
-    told = announced and scaler.status.observed_generation == scaler.metadata.generation
+def _override(case: _Case) -> Iterator[Tell]:
+    """Told once a holiday: the status still announces another boundary then, or none."""
+    status, boundary = case.seen.scaler.status, case.hold.boundary
+    announced = boundary is not None and status.next_boundary == whole_second(boundary)
+    told = announced and status.observed_generation == case.seen.scaler.metadata.generation
     is_holiday = case.hold.reason in {Reason.HOLIDAY_CLOSED, Reason.HOLIDAY_OPEN}
     if is_holiday and not told and case.seen.wrote_at is None:
         yield Tell(reason="WindowOverride", message=case.hold.message)

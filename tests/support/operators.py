@@ -1,0 +1,73 @@
+"""An operator of a test's own: in this process, in one namespace, on a clock that the test moves."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hibernator.kube import credentials
+from hibernator.kube.metrics import RECONCILE_SECONDS, Metric
+from hibernator.operator.app import Operator, operator
+from hibernator.operator.settings import Settings
+from support.clock import ManualClock
+from support.settled import settled
+
+_DEADLINE = 30.0  # real seconds; reached only by a test that fails
+_LOOK_EVERY = 0.02
+
+
+@dataclass
+class Running:
+    operator: Operator
+    clock: ManualClock
+
+    async def settle(self) -> None:
+        """Wait until the operator has seen all that is there and has nothing left to do about it now."""
+        await settled(self.operator.manager)
+
+    async def advance_to(self, moment: str) -> None:
+        await self.clock.advance_to(moment)
+
+    async def advance(self, seconds: float) -> None:
+        await self.clock.advance(seconds)
+
+    def metric(self, metric: Metric, *labels: str) -> float:
+        return self.operator.metrics.value(metric, *labels)
+
+    def looks(self, controller: str) -> float:
+        """How often a controller has looked at anything so far."""
+        return self.metric(RECONCILE_SECONDS, controller)
+
+    async def until(self, fact: Callable[[], Any]) -> None:
+        """Wait for something that the operator, or Kubernetes itself, brings about."""
+        async with asyncio.timeout(_DEADLINE):
+            while not await asyncio.to_thread(fact):
+                await asyncio.sleep(_LOOK_EVERY)  # nobody tells when the controller manager is done
+                await self.settle()
+
+
+@asynccontextmanager
+async def running(
+    kubeconfig: Path, namespace: str, clock: ManualClock | None = None, **settings: Any
+) -> AsyncIterator[Running]:
+    """Run the operator until the block ends, and then stop it as a SIGTERM would."""
+    clock = clock or ManualClock("2026-03-02T08:00:00Z")  # a Monday
+    chosen = Settings(
+        watch_namespace=namespace,
+        namespace=namespace,
+        listen="127.0.0.1:0",
+        leader_elect=False,
+        **({"scaler_jitter_from": 0.0, "scaler_jitter_to": 0.0, "scaler_minimum": 0.0} | settings),
+    )
+    async with operator(chosen, credentials.find(str(kubeconfig)), clock=clock) as made:
+        task = asyncio.create_task(made.manager.run())
+        try:
+            run = Running(made, clock)
+            await run.settle()
+            clock.settles_with(run.settle)
+            yield run
+        finally:
+            made.manager.stop()
+            await task
