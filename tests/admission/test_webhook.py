@@ -41,11 +41,18 @@ async def test_what_is_written_in_v1beta1_is_stored_as_v1alpha1_and_read_in_both
     assert (seen.metadata.uid, seen.metadata.generation) == (stored.metadata.uid, 1)
 
 
-async def test_a_stateful_set_written_in_v1beta1_can_be_worked_with_in_v1alpha1(
-    client: Client, scalers: Scalers, namespace: str
+@pytest.mark.parametrize(
+    "target",
+    [
+        {"kind": "StatefulSet", "name": "db", "apiVersion": "apps/v1"},
+        {"kind": "Rollout", "name": "db", "apiVersion": "argoproj.io/v1alpha1"},
+    ],
+)
+async def test_other_kinds_written_in_v1beta1_can_be_worked_with_in_v1alpha1(
+    client: Client, scalers: Scalers, namespace: str, target: dict[str, str]
 ) -> None:
     """The schema of v1alpha1 knows Deployments only; the API server lets stand what does not change."""
-    written = scaler("db", SHARE, targetRef={"kind": "StatefulSet", "name": "db"})
+    written = scaler("db", SHARE, targetRef=target)
     await client.create(scalers.beta, written, namespace)
 
     async def patch(**body: Any) -> TimeWindowScaler:
@@ -62,6 +69,7 @@ async def test_a_stateful_set_written_in_v1beta1_can_be_worked_with_in_v1alpha1(
 
     seen = await client.get(scalers.beta, "db", namespace)
     assert seen.spec.pause
+    assert seen.spec.target_ref == msgspec.convert(target, v1beta1.TargetReference)
     assert seen.spec.windows[0].replicas == "50%"
     assert (seen.status.effective_replicas, seen.status.baseline_replicas) == (2, 4)
     assert seen.metadata.labels == {"team": "shop"}
