@@ -106,4 +106,4 @@ def test_a_name_that_is_not_there_is_told_with_the_one_that_was_meant() -> None:
 
 def test_the_name_of_an_exception_leads_to_its_plan() -> None:
     ran = _run(samples.plan("dev"), samples.exception("party"), at="2026-03-03", name="party")
-    assert ran.err == "error: party is an exception.\nExplain its plan: hibernator explain dev -f …\n"
+    assert ran.err == "error: party is an exception.\nExplain its plan: hibernator explain dev -f FILE\n"

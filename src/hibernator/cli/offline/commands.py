@@ -102,7 +102,7 @@ def explain(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]", help="The plan or scaler: its name, or namespace/name. All when absent."
+            metavar="NAME", help="The plan or scaler: its name, or namespace/name. All when absent."
         ),
     ] = None,
     at: Annotated[

@@ -41,7 +41,7 @@ def _chosen(scene: Scene, name: str | None) -> Sequence[Resource]:
     bent = next((each for each in scene.resources for bent in each.exceptions if bent.name == name), None)
     if bent:
         raise CliError(
-            f"{name} is an exception.", hint=f"Explain its plan: hibernator explain {bent.name} -f …"
+            f"{name} is an exception.", hint=f"Explain its plan: hibernator explain {bent.name} -f FILE"
         )
     meant = guess(name, names)
     raise CliError(

@@ -1,4 +1,4 @@
-"""Timelines for programs. The shape is a contract, written down in docs/reference/simulate-json.md."""
+"""Timelines for programs. The shape is a contract, written down in docs/reference/timeline-json.md."""
 
 import json
 from collections.abc import Sequence

@@ -1,0 +1,18 @@
+"""docs/images/timeline.svg: the picture of the README, drawn from an example that readers can run."""
+
+from pathlib import Path
+
+from whenever import Instant
+
+from hibernator.cli.offline import times
+from hibernator.cli.offline.pictures import svg
+from hibernator.cli.offline.setting import read_scene
+from hibernator.cli.offline.simulate import laid_out
+
+EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "team.yaml"
+START, END = "2026-03-23", "2026-04-06"
+
+
+def text() -> str:
+    period = times.Range(times.parse("--from", START), times.parse("--to", END), days=14)
+    return svg.render(laid_out(read_scene([str(EXAMPLE)]), period, now=Instant.MIN))
