@@ -15,7 +15,8 @@ T = TypeVar("T")
 
 MINUTE = timedelta(minutes=1)
 DAY = timedelta(days=1)
-AROUND = timedelta(days=8)  # how much is looked at before and after what is asked for
+AROUND = timedelta(days=6)  # how much is looked at before and after what is asked for
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAMES = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
 
@@ -36,14 +37,19 @@ class Wall:
         return list(everything[self.index(self.start) : self.index(self.end)])
 
 
-@lru_cache(maxsize=256)
 def wall(zone: str, start: datetime, end: datetime, around: timedelta = AROUND) -> Wall:
-    first, last = start - around, end + around
+    # Rounded to whole fortnights, so that neighbouring weeks can share what was read.
+    fortnight = 14 * DAY
+    first = _EPOCH + (start - around - _EPOCH) // fortnight * fortnight
+    last = _EPOCH - (_EPOCH - end - around) // fortnight * fortnight
+    return Wall(zone, start, end, first, _readings(zone, first, last))
+
+
+@lru_cache(maxsize=24)
+def _readings(zone: str, first: datetime, last: datetime) -> tuple[datetime, ...]:
     info = ZoneInfo(zone)
     moments = (first + i * MINUTE for i in range((last - first) // MINUTE))
-    return Wall(
-        zone, start, end, first, tuple(moment.astimezone(info).replace(tzinfo=None) for moment in moments)
-    )
+    return tuple(moment.astimezone(info).replace(tzinfo=None) for moment in moments)
 
 
 @dataclass(frozen=True)

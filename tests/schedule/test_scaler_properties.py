@@ -67,7 +67,7 @@ def test_after_grace_there_runs_what_step_five_would_run_if_it_looked_every_minu
 ) -> None:
     zone, start, end = week
     dates: frozenset[date] = data.draw(holidays_near(start))
-    clock = brute.wall(zone, start, end, timedelta(days=20))
+    clock = brute.wall(zone, start, end, timedelta(days=14))
     wanted = brute.wanted(clock, windows, default, "treat-as-closed", dates)
     timeline = ScalerTimeline.of(spec(zone, windows, default, "treat-as-closed", grace), Holidays.on(*dates))
     assert by_minute(timeline, start, end) == clock.asked(brute.after_grace(wanted, grace))

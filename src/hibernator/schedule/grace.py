@@ -42,7 +42,10 @@ def with_grace(steps: Steps[Verdict[int]], settled: int, grace: int) -> Steps[Ve
     for start, end, wanted in zip(
         steps.starts[settled:], ends[settled:], steps.values[settled:], strict=True
     ):
-        effective, expiry = _step(wanted.value, effective, expiry, grace, start)
+        if wanted.value >= effective:  # the most common case, without the call
+            effective, expiry = wanted.value, None
+        else:
+            effective, expiry = _step(wanted.value, effective, expiry, grace, start)
         if expiry is None:
             run.append((start, wanted))
             continue

@@ -10,7 +10,7 @@ from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.spans import Span
 from hibernator.schedule.ticks import DAY, MINUTE, WEEK, weekday_of
 from hibernator.schedule.words import clock, days_text, read_day, read_time
-from hibernator.schedule.zones import Zone
+from hibernator.schedule.zones import Zone, first_at, last_at
 
 START_IS_END = "Invalid window: start must not equal end"
 _END_OF_DAY = DAY - MINUTE
@@ -26,10 +26,15 @@ class Window(NamedTuple):
 
     def occurrences(self, lo: int, hi: int) -> Iterator[Span]:
         """Each time that it touches [lo, hi), whole and in order."""
-        for day in range(lo // DAY - 3, hi // DAY + 3):
+        first, last = lo // DAY - 3, hi // DAY + 2
+        stretches = self.zone.stretches((first - 1) * DAY, (last + 3) * DAY)
+        for day in range(first, last):
             if weekday_of(day) in self.days:
                 midnight = day * DAY
-                start, end = self.zone.first(midnight + self.start), self.zone.last(midnight + self.end)
+                start, end = (
+                    first_at(midnight + self.start, stretches),
+                    last_at(midnight + self.end, stretches),
+                )
                 if start < hi and end > lo and start < end:
                     yield start, end
 

@@ -11,18 +11,19 @@ shared by all schedules in that zone.
 import difflib
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import pairwise
 
 from whenever import Instant, available_timezones
 
 from hibernator.schedule.errors import UnknownTimezoneError
-from hibernator.schedule.spans import Span, Spans, union
+from hibernator.schedule.spans import Spans, union
 from hibernator.schedule.ticks import DAY, FIRST, LAST, SECOND, to_instant
 from hibernator.schedule.words import DAYS
 
 Stretch = tuple[int, int, int]  # from, to, and what to add to an instant for the local reading
 
 _BLOCK = 1 << 47  # ticks: four and a half years, some nine changes of the clock
-_NEAR = 3 * DAY  # further from a change of the clock than this, no window notices it
+_LARGEST_CHANGE = DAY  # whole days have been skipped, but never more
 
 
 class Zone:
@@ -45,47 +46,46 @@ class Zone:
         )
 
     def steady(self, lo: int, hi: int) -> list[tuple[int, int, int | None]]:
-        """Cut [lo, hi) into parts with one offset each, and parts (None) near a change of the clock."""
-        stretches = self.stretches(lo - _NEAR, hi + _NEAR)
+        """Cut [lo, hi) into parts with one offset each, and parts (None) near a change of the clock.
+
+        Near is where a window, which is at most a day long, can have an edge that the change moves.
+        """
+        near = DAY + _LARGEST_CHANGE
+        stretches = self.stretches(lo - near, hi + near)
         if len(stretches) == 1:
             return [(lo, hi, stretches[0][2])]
         parts: list[tuple[int, int, int | None]] = []
-        at = lo
-        for index, (start, end, offset) in enumerate(stretches):
-            calm_from = start + _NEAR if index else lo
-            calm_to = end - _NEAR if index + 1 < len(stretches) else hi
-            calm_from, calm_to = max(calm_from, lo), min(calm_to, hi)
-            if calm_from < calm_to:
-                if at < calm_from:
-                    parts.append((at, calm_from, None))
-                parts.append((calm_from, calm_to, offset))
-                at = calm_to
+        at, offset = lo, stretches[0][2]
+        for (_, change, before), (_, _, after) in pairwise(stretches):
+            near = DAY + abs(after - before)
+            start, end = max(change - near, at), min(change + near, hi)
+            if start >= hi:
+                break
+            if at < end:
+                if at < start:
+                    parts.append((at, start, before))
+                parts.append((start, end, None))
+                at = end
+            offset = after
         if at < hi:
-            parts.append((at, hi, None))
+            parts.append((at, hi, offset))
         return parts
 
     def first(self, reading: int) -> int:
         """The first instant at which the local clock reads this or later."""
-        stretches = self.stretches(reading - DAY, reading + DAY)
-        if len(stretches) == 1:
-            return reading - stretches[0][2]
-        return min(max(start, reading - offset) for start, end, offset in stretches if reading - offset < end)
+        return first_at(reading, self.stretches(reading - DAY, reading + DAY))
 
     def last(self, reading: int) -> int:
         """The last instant at which the local clock passes this: from then on it never reads less."""
-        stretches = self.stretches(reading - DAY, reading + DAY)
-        if len(stretches) == 1:
-            return reading - stretches[0][2]
-        return max(min(end, reading - offset) for start, end, offset in stretches if reading - offset > start)
+        return last_at(reading, self.stretches(reading - DAY, reading + DAY))
 
     def day(self, day: int) -> Spans:
         """All instants with this local date: no span, one, or more if the clock steps back over midnight."""
         reading = day * DAY
-        spans: list[Span] = [
+        return union(
             (max(start, reading - offset), min(end, reading + DAY - offset))
             for start, end, offset in self.stretches(reading - DAY, reading + 2 * DAY)
-        ]
-        return union(spans)
+        )
 
     def reading(self, ticks: int) -> int:
         """What the local clock shows at an instant."""
@@ -105,6 +105,20 @@ class Zone:
             end = hi if following is None else min(hi, following.timestamp() * SECOND)
             yield lo, end, offset
             lo, local = end, following or local
+
+
+def first_at(reading: int, stretches: list[Stretch]) -> int:
+    """The first instant in these stretches at which the local clock reads this or later."""
+    if len(stretches) == 1:
+        return reading - stretches[0][2]
+    return min(max(start, reading - offset) for start, end, offset in stretches if reading - offset < end)
+
+
+def last_at(reading: int, stretches: list[Stretch]) -> int:
+    """The last instant in these stretches at which the local clock passes this."""
+    if len(stretches) == 1:
+        return reading - stretches[0][2]
+    return max(min(end, reading - offset) for start, end, offset in stretches if reading - offset > start)
 
 
 def _within_calendar(ticks: int) -> Instant:
