@@ -1,0 +1,70 @@
+"""What a newcomer meets: help that teaches, mistakes in the command line, and the real process."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from cli.offline import samples
+from hibernator.cli.main import app
+from support.command import hibernator
+
+COMMANDS = ("simulate", "validate", "explain", "diff", "convert")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_teaches_with_an_example(command: str) -> None:
+    ran = hibernator(command, "--help", env={"COLUMNS": "200"})
+    assert ran.code == 0
+    assert f"hibernator {command} " in ran.out.replace(f"Usage: hibernator {command}", "")
+    assert "-f" in ran.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_list_of_commands_says_what_each_is_for(command: str) -> None:
+    registered = {
+        each.callback.__name__: each.callback.__doc__ for each in app.registered_commands if each.callback
+    }
+    first_line = (registered[command] or "").splitlines()[0]
+    assert first_line.endswith(".")
+    assert first_line in " ".join(hibernator("--help", env={"COLUMNS": "200"}).out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["simulate"], "Missing option '-f' / '--filename'"),
+        (["simulate", "-f", "-", "-o", "png"], "'png' is not one of"),
+        (["simulate", "-f", "-", "--width", "7"], "Input should be greater than or equal to 40"),
+        (["convert", "-f", "-", "--to", "systemd"], "'systemd' is not one of"),
+        (["convert", "-f", "-"], "Missing option '--to'"),
+    ],
+)
+def test_a_wrong_command_line_is_told(arguments: list[str], words: str) -> None:
+    ran = hibernator(*arguments, stdin="", env={"COLUMNS": "200"})
+    assert ran.code == 2
+    assert words in ran.err
+
+
+def test_a_kind_that_is_misspelt_is_not_silently_left_out() -> None:
+    misspelt = samples.plan() | {"kind": "HibernatPlan"}
+    ran = hibernator("simulate", "-f", "-", stdin=samples.text(misspelt, samples.scaler()))
+    assert ran.code == 1
+    assert (
+        "kind: hibernator.ardikabs.com/v1alpha1 has no kind HibernatPlan. Did you mean HibernatePlan?"
+        in ran.err
+    )
+
+
+def test_the_real_command_ends_in_a_sentence_and_a_code() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "hibernator.cli.main", "simulate", "-f", "-", "--from", "soon"],
+        input=samples.text(samples.plan()).encode(),
+        env=dict(os.environ),
+        capture_output=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (2, b"")
+    assert ran.stderr.startswith(b"error: --from soon: this is not a moment in time.\n")
+    assert b"Traceback" not in ran.stderr
