@@ -6,7 +6,7 @@ import sys
 import typer
 
 from hibernator import __version__
-from hibernator.cli import controlplane, crds, operator
+from hibernator.cli import controlplane, crds, operator, scaler
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.offline import commands as offline
 
@@ -37,6 +37,7 @@ def _root(
 
 
 app.add_typer(controlplane.app, name="controlplane")
+app.add_typer(scaler.app, name="scaler")
 app.command()(crds.crds)
 app.command()(operator.operator)
 app.command()(operator.config)
