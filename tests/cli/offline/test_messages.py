@@ -196,6 +196,20 @@ def test_a_cron_line_without_equivalent_is_refused() -> None:
     assert "day of the month" in ran.out
 
 
+def test_a_cron_line_without_equivalent_does_not_hide_other_mistakes() -> None:
+    old = samples.old_plan("0 20 1 * *")
+    old["spec"]["schedule"]["timezone"] = "Nowhere"
+    old["spec"]["targets"] = []
+    ran = hibernator("validate", "-f", "-", stdin=samples.text(old))
+    paths = [line.partition("): ")[2].partition(":")[0] for line in ran.out.splitlines()[:-1]]
+    assert sorted(set(paths)) == [
+        "apiVersion",
+        "spec.schedule.hibernate",
+        "spec.schedule.timezone",
+        "spec.targets",
+    ]
+
+
 @pytest.mark.parametrize("command", ["validate", "simulate", "explain"])
 def test_bad_yaml_is_told_with_line_and_column(command: str) -> None:
     ran = hibernator(command, "-f", "-", stdin="kind: HibernatePlan\nspec:\n  a: b: c\n")

@@ -70,9 +70,7 @@ def outdated(document: Document) -> Iterator[Problem]:
 def _problems(document: Document) -> list[Problem]:
     """Shape and time together; where both complain about the same place, time knows better."""
     modern = migrated(document)
-    if modern.problems:
-        return list(modern.problems)
-    about_time = list(_time_problems(modern.document))
+    about_time = [*modern.problems, *_time_problems(modern.document)]
     told = {problem.path for problem in about_time}
     about_shape = [problem for problem in check_document(modern.document.value) if problem.path not in told]
     return about_shape + about_time

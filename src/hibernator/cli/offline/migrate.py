@@ -5,7 +5,6 @@ Commands that show timelines read them as if they had been converted; `validate`
 
 import copy
 import shlex
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,12 +13,14 @@ import msgspec
 from hibernator.api.hibernateplan import PLANS
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import EXCEPTIONS
+from hibernator.api.windows import OffHourWindow
 from hibernator.cli.offline.loading.documents import OLD_GROUP, Document
 from hibernator.schedule.cron import cron_to_off_hours
 from hibernator.schedule.errors import ScheduleError
 
 GROUP = PLANS.group
 _LINES = ("hibernate", "wakeUp")
+_ANY_WINDOW = OffHourWindow(start="00:00", end="12:00", days_of_week=("MON",))
 
 
 class Migrated(NamedTuple):
@@ -50,40 +51,46 @@ def has_cron_lines(document: Document) -> bool:
 
 
 def migrated(document: Document) -> Migrated:
-    """The document in the new format, or the reasons why there is no such document."""
+    """The document in the new format.
+
+    Where there is no such document, the reasons come with one whose hours mean nothing, so that the rest of
+    it can be looked at.
+    """
     if not is_old(document):
         return Migrated(document)
     value = copy.deepcopy(document.value)
     if has_moved(document):
         version = value["apiVersion"].rpartition("/")[2]
         value["apiVersion"] = f"{GROUP}/{version}"
-    notes: tuple[str, ...] = ()
-    if has_cron_lines(document):
-        schedule = value["spec"]["schedule"]
-        lines = {name: schedule.pop(name, None) for name in _LINES}
-        problems = tuple(_unreadable(lines))
-        if problems:
-            return Migrated(document, problems=problems)
-        try:
-            converted = cron_to_off_hours(lines["hibernate"], lines["wakeUp"])
-        except ScheduleError as error:
-            problem = Problem("spec.schedule.hibernate", lines["hibernate"], error.message, error.fix)
-            return Migrated(document, problems=(problem,))
-        value["spec"]["schedule"] = {
-            "offHours": msgspec.json.decode(msgspec.json.encode(converted.windows)),
-            **schedule,
-        }
-        notes = converted.notes
-    return Migrated(replace(document, value=value), notes)
+    if not has_cron_lines(document):
+        return Migrated(replace(document, value=value))
+    schedule = value["spec"]["schedule"]
+    windows, notes, problems = _off_hours(*(schedule.pop(name, None) for name in _LINES))
+    off_hours = msgspec.json.decode(msgspec.json.encode(windows))
+    value["spec"]["schedule"] = {"offHours": off_hours, **schedule}
+    return Migrated(replace(document, value=value), notes, problems)
 
 
-def _unreadable(lines: dict[str, Any]) -> Iterable[Problem]:
-    for name, line in lines.items():
-        if not isinstance(line, str):
-            message = "it is missing" if line is None else "it must be text"
-            yield Problem(
-                f"spec.schedule.{name}", line, message, 'Write a cron line, for example "0 20 * * 1-5".'
-            )
+def _off_hours(
+    hibernate: Any, wake_up: Any
+) -> tuple[tuple[OffHourWindow, ...], tuple[str, ...], tuple[Problem, ...]]:
+    problems = [
+        Problem(
+            f"spec.schedule.{name}",
+            line,
+            "it is missing" if line is None else "it must be text",
+            'Write a cron line, for example "0 20 * * 1-5".',
+        )
+        for name, line in zip(_LINES, (hibernate, wake_up), strict=True)
+        if not isinstance(line, str)
+    ]
+    if problems:
+        return (_ANY_WINDOW,), (), tuple(problems)
+    try:
+        return *cron_to_off_hours(hibernate, wake_up), ()
+    except ScheduleError as error:
+        problem = Problem("spec.schedule.hibernate", hibernate, error.message, error.fix)
+        return (_ANY_WINDOW,), (), (problem,)
 
 
 def order(document: Document) -> str:
