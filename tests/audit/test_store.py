@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from sqlalchemy import func, select
 from whenever import Instant, TimeDelta
 
-from hibernator.audit.chain import START
+from hibernator.audit.chain import START, Entry
 from hibernator.audit.database import Database
-from hibernator.audit.event import Actor, Resource, event
+from hibernator.audit.event import Actor, AuditEvent, Resource, event
 from hibernator.audit.reading import Filter, Reader
 from hibernator.audit.schema import EVENTS
 from hibernator.audit.store import Store, Superseded
@@ -19,6 +19,11 @@ from support.trail import ANY_DATA, ANY_TEXT, NOON, ids, sleeps, slept, waiting
 
 def store_at(database: Database, now: Instant = NOON) -> Store:
     return Store(database, now=lambda: now)
+
+
+def as_told(entry: Entry) -> AuditEvent:
+    """The event without its place in the chain."""
+    return AuditEvent(**{name: getattr(entry, name) for name in AuditEvent.__struct_fields__})
 
 
 @pytest.fixture
@@ -42,16 +47,13 @@ async def test_an_event_comes_back_as_it_was_told(database: Database, store: Sto
         channel="slack",
         correlation_id="c",
         parent_id="p",
-        cluster="blue",
         data={"role": "manager", "share": 0.65, "note": "\0 ünïcode"},
         duration_ms=12,
         error="none, really",
     )
     await store.append(await store.claim("a"), [told])
     [entry] = await Reader(database).page(Filter())
-    assert {name: getattr(entry, name) for name in told.__struct_fields__} == {
-        name: getattr(told, name) for name in told.__struct_fields__
-    }
+    assert as_told(entry) == told
     assert (entry.sequence, entry.recorded_at) == (1, NOON)
 
 
@@ -145,9 +147,16 @@ async def test_an_event_comes_out_of_the_inbox_as_it_went_in(database: Database,
     await store.deliver([told])
     await store.drain(await store.claim("leader"), 1)
     [entry] = await Reader(database).page(Filter())
-    assert {name: getattr(entry, name) for name in told.__struct_fields__} == {
-        name: getattr(told, name) for name in told.__struct_fields__
-    }
+    assert as_told(entry) == told
+
+
+async def test_an_event_is_stamped_with_the_cluster_that_it_happened_in(database: Database) -> None:
+    blue = Store(database, now=lambda: NOON, cluster="blue")
+    epoch = await blue.claim("a")
+    await Store(database, now=lambda: NOON, cluster="green").deliver(sleeps(1))
+    await blue.drain(epoch, 1)
+    await blue.append(epoch, sleeps(2))
+    assert [entry.cluster for entry in await Reader(database).page(Filter())] == ["green", "blue"]
 
 
 async def test_the_clock_going_back_does_not_take_the_chain_back(database: Database) -> None:

@@ -1,6 +1,7 @@
 """Small builders for audit events and a look at what the database holds."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 
 from hypothesis import strategies as st
 from sqlalchemy import select
@@ -49,3 +50,10 @@ async def waiting(database: Database) -> Sequence[str]:
     """The ids in the inbox."""
     async with database.begin() as connection:
         return (await connection.scalars(select(INBOX.c.id))).all()
+
+
+async def eventually(check: Callable[[], Awaitable[bool]]) -> None:
+    """Ask the database until it says yes; each question is a round trip, so that others get their turn."""
+    async with asyncio.timeout(60):
+        while not await check():
+            pass

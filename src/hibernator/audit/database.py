@@ -4,12 +4,13 @@ Everything that a database or the way to it can do wrong becomes `AuditUnavailab
 from all of it: wait and try again, and approve nothing meanwhile.
 """
 
+import contextlib
 import os
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import asyncpg
 from sqlalchemy import URL, event, make_url
@@ -64,15 +65,22 @@ class Database:
     async def close(self) -> None:
         await self.engine.dispose()
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.close()
+
     def _prepare_file(self) -> None:
-        if self._file is None:
+        if self._file is None or self._file.exists():
             return
-        if not self._read_only:
-            # Made before SQLite makes it, because names and addresses are nobody else's business.
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
-        elif not self._file.exists():
+        if self._read_only:
             raise AuditUnavailable(f"There is no audit database at {self._file}.")
+        # Made before SQLite makes it, because names and addresses are nobody else's business. Only ever when
+        # it is new: closing a file drops every lock that this process has on it, SQLite's included.
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(self._file, os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _parse(url: str) -> URL:
@@ -140,5 +148,7 @@ def _sqlite(file: Path, *, read_only: bool) -> AsyncEngine:
 
 def _why(error: BaseException) -> str:
     cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
+    if isinstance(cause, OSError) and cause.filename:
+        return f"{cause.filename}: {cause.strerror}"
     lines = str(cause).strip().splitlines()
     return lines[0].rstrip(".") if lines else "no answer in time"

@@ -72,7 +72,7 @@ class AuditEvent(_Value):
     resource: Resource
     correlation_id: str
     parent_id: str
-    cluster: str
+    cluster: str  # stamped by the store, which knows where it runs
     data: msgspec.Raw  # JSON in canonical form, so that the same bytes are hashed, stored and read back
     duration_ms: int | None
     error: str
@@ -91,7 +91,6 @@ def event(
     channel: Channel = "operator",
     correlation_id: str = "",
     parent_id: str = "",
-    cluster: str = "",
     data: Mapping[str, Any] | msgspec.Struct | None = None,
     duration_ms: int | None = None,
     error: str = "",
@@ -118,7 +117,7 @@ def event(
         resource=_clean_resource(resource),
         correlation_id=clean(correlation_id),
         parent_id=clean(parent_id),
-        cluster=clean(cluster),
+        cluster="",
         data=canonical(data or {}),
         duration_ms=duration_ms,
         error=clean(error, 4096),

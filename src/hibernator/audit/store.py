@@ -18,6 +18,7 @@ from hibernator.audit import chain
 from hibernator.audit.chain import Link
 from hibernator.audit.database import Database
 from hibernator.audit.event import AuditEvent, Resource, as_text, event
+from hibernator.audit.migrate import migrate
 from hibernator.audit.months import make_partition, month_of, remove_before, start_of
 from hibernator.audit.schema import CHAIN, EVENTS, INBOX, AnyRow, to_row
 
@@ -39,6 +40,10 @@ class Store:
         self._cluster = cluster
         self._insert = postgresql.insert if database.is_postgres else sqlite.insert
 
+    async def prepare(self) -> None:
+        """Bring the tables to the shape that this version knows."""
+        await migrate(self._database)
+
     async def claim(self, writer: str) -> int:
         """Become the one writer; returns the epoch with which to write."""
         async with self._database.begin() as connection:
@@ -56,9 +61,13 @@ class Store:
     async def deliver(self, events: Iterable[AuditEvent]) -> None:
         """Leave events for the leader."""
         received_at = self._now()
-        rows = [{"id": e.id, "received_at": received_at, "event": _encode(e).decode()} for e in events]
-        async with self._database.begin() as connection:
-            await connection.execute(self._insert(INBOX).on_conflict_do_nothing(), rows)
+        rows = [
+            {"id": found.id, "received_at": received_at, "event": _encode(self._here(found)).decode()}
+            for found in events
+        ]
+        if rows:
+            async with self._database.begin() as connection:
+                await connection.execute(self._insert(INBOX).on_conflict_do_nothing(), rows)
 
     async def drain(self, epoch: int, limit: int) -> int:
         """Move events from the inbox into the chain; returns how many."""
@@ -97,7 +106,7 @@ class Store:
         recorded_at = max(now, head.head_recorded_at)  # never back, so that months follow the chain
         rows = []
         for found in fresh:
-            entry = chain.append(link, found, recorded_at)
+            entry = chain.append(link, self._here(found), recorded_at)
             link = entry.link
             rows.append(to_row(entry))
         if self._database.is_postgres:
@@ -126,13 +135,15 @@ class Store:
             fresh.pop(found, None)
         return list(fresh.values())
 
+    def _here(self, told: AuditEvent) -> AuditEvent:
+        return told if told.cluster else msgspec.structs.replace(told, cluster=self._cluster)
+
     def _pruned(self, last: Link) -> AuditEvent:
         return event(
             "audit.pruned",
             Resource(kind="AuditTrail", name="audit"),
             at=self._now(),
             identity=(str(last),),
-            cluster=self._cluster,
             data={"through": last.sequence, "hash": last.hash},
         )
 
