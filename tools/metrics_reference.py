@@ -1,0 +1,28 @@
+"""docs/reference/metrics.md: everything that a replica counts, from the tables in the code."""
+
+from hibernator.kube.metrics import Metric
+from hibernator.operator.app import METRICS
+
+INTRODUCTION = """\
+<!-- Made from the tables of metrics in src/hibernator by `make generate`; do not edit. -->
+
+# Metrics
+
+Every replica serves these at `/metrics` on the port of the setting `listen`, for Prometheus, beside
+`/healthz` (alive: the event loop comes round) and `/readyz` (ready: every cache is filled, and the replica is
+not about to stop). A replica that stands by has `hibernator_leader 0` and reconciles nothing.
+
+Beside them are Prometheus' usual `process_*` and `python_gc_*`: processor time, memory, open files and
+garbage collections. A histogram `x` is served as `x_bucket`, `x_sum` and `x_count`; all of them measure
+seconds.
+"""
+
+
+def text() -> str:
+    head = "| name | type | labels | what it says |\n|---|---|---|---|\n"
+    return f"{INTRODUCTION}\n{head}{''.join(map(_row, METRICS))}"
+
+
+def _row(metric: Metric) -> str:
+    labels = ", ".join(f"`{label}`" for label in metric.labels)
+    return f"| `{metric.name}` | {metric.type} | {labels} | {metric.help} |\n"
