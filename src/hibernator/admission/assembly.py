@@ -1,6 +1,6 @@
 """Adds the webhooks to a replica: every one serves them, the leader keeps certificates and registration.
 
-server = WebhookServer(application({CONVERT: conversion({"TimeWindowScaler": converted})}), port=9443)
+server = webhook_server(":9443", metrics)
 add_webhooks(manager, health, client, server, Service("hibernator-webhook", namespace), …)
 """
 

@@ -85,15 +85,17 @@ def step(ring: Keyring, names: frozenset[str], now: Instant) -> Keyring:
     One call goes one step, and each must be told to the API servers before the next is taken.
     """
     ring = replace(ring, authorities=tuple(pem for pem in ring.authorities if _end(pem) > now))
-    if ring.current.ends <= now or not names <= ring.current.names:
+    current, upcoming = ring.current, ring.upcoming
+    ended = current.ends <= now
+    if upcoming and _fits(upcoming, names, now) and (ended or now >= _served_from(upcoming)):
+        return replace(ring, current=upcoming, upcoming=None)
+    if not _fits(current, names, now):
         # Nobody can reach us by the old certificate: there is nothing to hand over.
         authority, pair = _issue(names, now)
         return Keyring(pair, (*ring.authorities, authority))
-    if ring.upcoming is None and now >= ring.current.ends - RENEWAL:
+    if upcoming is None and now >= current.ends - RENEWAL:
         authority, pair = _issue(names, now)
         return replace(ring, authorities=(*ring.authorities, authority), upcoming=pair)
-    if ring.upcoming is not None and now >= _served_from(ring.upcoming):
-        return replace(ring, current=ring.upcoming, upcoming=None)
     return ring
 
 
@@ -139,6 +141,10 @@ def _checked(pair: Pair, authorities: Iterable[bytes]) -> Pair:
         pair.names  # noqa: B018 - raises when there are none
         return pair
     raise ValueError(f"no authority in {BUNDLE} has signed the certificate")
+
+
+def _fits(pair: Pair, names: frozenset[str], now: Instant) -> bool:
+    return now < pair.ends and names <= pair.names
 
 
 def _served_from(pair: Pair) -> Instant:

@@ -1,6 +1,5 @@
 """Certificates that somebody else makes, such as cert-manager, mounted into the pod as a folder."""
 
-import ssl
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +25,7 @@ class MountedCertificates:
         while True:
             try:
                 server.use(self._pair())
-            except (OSError, ssl.SSLError) as error:
+            except (OSError, ValueError) as error:
                 # Two files are never replaced at the same time; the next look finds them together.
                 _log.warning(
                     "the webhook certificates cannot be used", folder=str(self._folder), why=str(error)

@@ -34,9 +34,9 @@ class WebhookServer:
     def use(self, pair: Pair) -> None:
         """Serve this certificate from the next connection on; those that are open go on as they are."""
         if pair != self._pair:
-            self._current = _context(pair)
-            self._pair = pair
-            self._metrics.set(CERTIFICATE_END, pair.ends.timestamp())
+            context, end = _context(pair), pair.ends
+            self._current, self._pair = context, pair
+            self._metrics.set(CERTIFICATE_END, end.timestamp())
             self._certified.set()
 
     async def run(self) -> None:
