@@ -1,0 +1,145 @@
+"""What is needed to wake things up: what to keep of it, and the ConfigMaps that it is kept in.
+
+An entry is written before its thing is put to sleep, and carries the number of the cycle that wrote it. That
+number is all it takes to decide which of two truths holds when a thing is found again, and to lose nothing in
+a crash, in a retry, or when a sleep begins before the last waking was over.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from hibernator.api.hibernateplan import Target
+from hibernator.api.meta import Model
+
+DOMAIN: Final = "hibernator.ardikabs.com"
+LABEL: Final = f"{DOMAIN}/restore-data"
+PLAN_LABEL: Final = f"{DOMAIN}/plan"
+TARGET_LABEL: Final = f"{DOMAIN}/target"
+FINALIZER: Final = f"{DOMAIN}/restore-data"
+PART_BYTES: Final = 256 * 1024  # far below what etcd stores, and still readable
+TARGET_KEY: Final = "target.json"
+ITEMS_KEY: Final = "items.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """What an hour of an item's sleep saves, estimated from what it asks for when awake."""
+
+    cpu_cores: float = 0.0
+    memory_gib: float = 0.0
+
+    def __add__(self, other: "Saving") -> "Saving":
+        return Saving(self.cpu_cores + other.cpu_cores, self.memory_gib + other.memory_gib)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One thing that a target covers, as `discover` found it.
+
+    `restore` is a plain JSON document with all that `wake` needs, readable by a person, and without secrets;
+    None says that the thing is asleep already, and `note` then says in words how so.
+    """
+
+    key: str  # the same each time, unique in the target, and telling: `Deployment/team-a/web`, `i-0a1b2c`
+    restore: Mapping[str, Any] | None = field(default=None, hash=False)
+    saving: Saving = Saving()
+    note: str = ""
+
+
+class Entry(Model):
+    """What is kept of an item. Without `was` it was asleep before and is left alone."""
+
+    cycle: int
+    was: dict[str, Any] | None = None
+    cpu_cores: float = 0.0
+    memory_gib: float = msgspec.field(default=0.0, name="memoryGiB")
+    note: str = ""
+
+    @property
+    def saving(self) -> Saving:
+        return Saving(self.cpu_cores, self.memory_gib)
+
+
+Entries = Mapping[str, Entry]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """All that is kept of one target: what it was when it went to sleep, and its items."""
+
+    target: Target
+    entries: Entries = field(hash=False)
+
+    @property
+    def sleeping(self) -> dict[str, Entry]:
+        """What there is to wake."""
+        return {key: entry for key, entry in self.entries.items() if entry.was is not None}
+
+
+def merge(kept: Entries, found: Iterable[Item], cycle: int) -> dict[str, Entry]:
+    """What to keep from now on of the items that were found.
+
+    Who is awake is worth more than what an older cycle kept, and less than what this one did: somebody may
+    have looked in during the night. Who is asleep tells nothing about how it was awake.
+    """
+    return {item.key: _entry(kept.get(item.key), item, cycle) for item in found}
+
+
+def released(kept: Kept, target: Target, found: Iterable[Item]) -> dict[str, Entry]:
+    """What sleeps for this target but no longer belongs to it, because the plan was changed."""
+    if (kept.target.type, kept.target.connector_ref) != (target.type, target.connector_ref):
+        return kept.sleeping
+    keys = {item.key for item in found}
+    return {key: entry for key, entry in kept.sleeping.items() if key not in keys}
+
+
+def _entry(kept: Entry | None, item: Item, cycle: int) -> Entry:
+    knows = kept is not None and kept.was is not None
+    if kept is not None and knows and (item.restore is None or kept.cycle == cycle):
+        return kept
+    if item.restore is None:
+        return Entry(cycle=cycle, note=item.note or "was asleep already")
+    return Entry(
+        cycle=cycle,
+        was=dict(item.restore),
+        cpu_cores=item.saving.cpu_cores,
+        memory_gib=item.saving.memory_gib,
+    )
+
+
+def name_of(plan: str, target: str, part: int) -> str:
+    """Dots, because neither a target's name nor a number has any: no two of these can be the same."""
+    return f"hibernator-restore-{plan}.{target}.{part}"
+
+
+def parts(kept: Kept) -> Iterator[dict[str, str]]:
+    """The data of the ConfigMaps, at least one; an item a line, so that people can read and `grep` it."""
+    head = msgspec.json.format(msgspec.json.encode(kept.target)).decode()
+    lines: list[str] = []
+    size = 0
+    for key, entry in sorted(kept.entries.items()):
+        line = f"{msgspec.json.encode(key).decode()}: {msgspec.json.encode(entry).decode()}"
+        if lines and size + len(line.encode()) > PART_BYTES:
+            yield _part(head, lines)
+            lines, size = [], 0
+        lines.append(line)
+        size += len(line.encode()) + 2
+    yield _part(head, lines)
+
+
+def read(datas: Iterable[Mapping[str, str]]) -> Kept | None:
+    """The reverse of `parts`; None when there is none. Raises ValueError on what cannot be read."""
+    target: Target | None = None
+    entries: dict[str, Entry] = {}
+    for data in datas:
+        target = msgspec.json.decode(data.get(TARGET_KEY, ""), type=Target)
+        entries |= msgspec.json.decode(data.get(ITEMS_KEY, "{}"), type=dict[str, Entry])
+    return Kept(target=target, entries=entries) if target else None
+
+
+def _part(head: str, lines: list[str]) -> dict[str, str]:
+    items = "{\n" + ",\n".join(lines) + "\n}\n" if lines else "{}\n"
+    return {TARGET_KEY: head + "\n", ITEMS_KEY: items}

@@ -1,0 +1,1 @@
+"""How a kind of resource sleeps and wakes: one small module a kind, all behind one protocol."""

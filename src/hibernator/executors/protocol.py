@@ -1,0 +1,136 @@
+"""What every executor can do: find things, put one to sleep, wake one as it was, and tell whether it settled.
+
+The order in which a plan uses this is what makes a crash harmless:
+
+1. `discover` tells what there is and, of everything that is awake, what is needed to wake it again.
+2. The plan writes that down durably. Only then is anything touched, and what is written is not replaced by
+   the state of a sleeping thing.
+3. `sleep` and `wake` are called once for each item, and again after a crash, because nobody can know whether
+   the last call arrived. So each of them looks first and does nothing where nothing is left to do: `sleep`
+   where the item is asleep, `wake` where it is awake or gone. A precondition (version, state, token) makes
+   sure that the look still holds in the moment of the act.
+4. `settled` is asked again and again where somebody wants to wait for the end.
+
+What was asleep before has no restore document: it is left alone, in both directions.
+"""
+
+# ruff: noqa: N818 — errors are named after what follows from them, as in kube.errors
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+from whenever import Instant
+
+from hibernator.api.hibernateplan import Target
+from hibernator.api.meta import Model
+from hibernator.api.parameters import PARAMETERS, AwaitCompletion
+from hibernator.api.planstatus import Rest
+from hibernator.decisions.hibernateplan_restore import Item, Saving
+from hibernator.schedule.ticks import SECOND
+from hibernator.schedule.words import read_duration
+
+__all__ = [
+    "Executor",
+    "ExecutorError",
+    "Item",
+    "Job",
+    "Permanent",
+    "Retryable",
+    "Saved",
+    "Saving",
+    "Throttled",
+    "parameters",
+]
+
+PATIENCE: Final = 600.0  # seconds to wait for things to settle where a target asks for it but not how long
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """One thing to act on, with the restore document that is durably written."""
+
+    key: str
+    restore: Mapping[str, Any] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """The target that is worked on, for whom, and the how-manieth attempt it is.
+
+    On waking, `target` is what it was when it went to sleep: the plan may say something else by now.
+    """
+
+    namespace: str  # of the plan; connectors without a namespace live here too
+    plan: str
+    uid: str  # of the plan
+    cycle: int
+    target: Target
+    attempt: int
+    began: Instant  # when this attempt did
+    now: Instant
+
+    @property
+    def owner(self) -> str:
+        return f"{self.namespace}/{self.plan}"
+
+
+class ExecutorError(Exception):
+    """Something did not work. The message is for people and goes into the status: no secrets."""
+
+
+class Retryable(ExecutorError):
+    """It may work later: the attempt fails, and the target is tried again after a while."""
+
+
+class Permanent(ExecutorError):
+    """It stays like this until somebody changes something: the target fails without further attempts."""
+
+
+class Throttled(ExecutorError):
+    """Nothing was done, and the other side asks for a pause; this costs no attempt."""
+
+    def __init__(self, message: str, *, retry_after: float = 5.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Executor(ABC):
+    """One kind of target. Holds no state about targets, so that any replica goes on where another stopped."""
+
+    #: Every so many seconds it is looked whether everything still sleeps, and what does not is put to sleep
+    #: again. None: never, because whoever wakes such a thing by hand means it.
+    looks_again: float | None = None
+
+    @abstractmethod
+    async def discover(self, job: Job) -> tuple[Item, ...]:
+        """Everything that the target covers now, asleep or not. Reads from the source, never from a cache."""
+
+    @abstractmethod
+    async def sleep(self, job: Job, item: Saved) -> None:
+        """Put it to sleep, unless it is."""
+
+    @abstractmethod
+    async def wake(self, job: Job, item: Saved) -> None:
+        """Wake it as it was, unless it is awake. What is gone, or is another of the same name, is left so."""
+
+    @abstractmethod
+    async def settled(self, job: Job, item: Saved, rest: Rest) -> bool:
+        """Whether it has come to rest `Asleep` or `Awake`; what is gone has."""
+
+    def patience(self, job: Job) -> float | None:
+        """How many seconds to wait until everything has settled; None: it is not waited for."""
+        wanted = getattr(parameters(job.target), "await_completion", None)
+        if not isinstance(wanted, AwaitCompletion) or not wanted.enabled:
+            return None
+        return read_duration(wanted.timeout) / SECOND if wanted.timeout else PATIENCE
+
+
+def parameters(target: Target) -> Model:
+    """The parameters as the type of the target has them; Permanent if they are not of that shape."""
+    try:
+        return msgspec.convert(target.parameters, PARAMETERS[target.type])
+    except msgspec.ValidationError as error:
+        raise Permanent(f"spec.targets: the parameters of {target.name} cannot be used: {error}.") from error
