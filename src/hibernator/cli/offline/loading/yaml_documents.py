@@ -87,11 +87,9 @@ class _Collection:
     anchor: str | None
     seen_before: int
     key: str | None = None
+    merges: bool = False  # the value that comes next belongs to the key `<<`
     key_lines: dict[str, int] = field(default_factory=dict)
     merged: list[Any] = field(default_factory=list)
-
-
-_MERGE = "\0<<"  # a key that no file can hold: NUL is not allowed in YAML
 
 
 class _Reader:
@@ -186,28 +184,33 @@ class _Reader:
         self._put(value, event)
 
     def _awaits_key(self) -> bool:
-        return bool(self._open) and isinstance(self._open[-1].into, dict) and self._open[-1].key is None
+        if not self._open or not isinstance(self._open[-1].into, dict):
+            return False
+        return self._open[-1].key is None and not self._open[-1].merges
 
     def _take_key(self, value: Any, event: yaml.Event) -> None:
         mapping = self._open[-1]
-        merges = value == "<<" and isinstance(event, yaml.ScalarEvent) and event.implicit[0]
-        key = _MERGE if merges else _key(value)
+        if value == "<<" and isinstance(event, yaml.ScalarEvent) and event.implicit[0]:
+            mapping.merges = True
+            return
+        key = _key(value)
         if key is None:
             raise self._fail("a key must be a word, and this one is empty", event)
-        if key in mapping.key_lines and key != _MERGE:
+        if key in mapping.key_lines:
             first = mapping.key_lines[key]
             raise self._fail(
                 f'the key "{key}" stands twice in the same mapping, first on line {first}', event
             )
         mapping.key = key
         mapping.key_lines[key] = self._line(event)
-        if not merges:
-            self._lines[child(mapping.path, key)] = self._line(event)
+        self._lines[child(mapping.path, key)] = self._line(event)
 
     def _next_path(self) -> str:
         if not self._open:
             return ""
         parent = self._open[-1]
+        if parent.merges:
+            return child(parent.path, "<<")
         return child(parent.path, len(parent.into) if isinstance(parent.into, list) else parent.key or "")
 
     def _put(self, value: Any, event: yaml.Event) -> None:
@@ -219,11 +222,11 @@ class _Reader:
         if isinstance(parent.into, list):
             parent.into.append(value)
             return
-        if parent.key == _MERGE:
+        if parent.merges:
             parent.merged += self._mergeable(value, event)
         else:
             parent.into[parent.key] = value
-        parent.key = None
+        parent.key, parent.merges = None, False
 
     def _mergeable(self, value: Any, event: yaml.Event) -> list[Any]:
         mappings = value if isinstance(value, list) else [value]
