@@ -67,8 +67,16 @@ class OperationResult(Model):
     message: Annotated[str, says("What happened, in words.")] = ""
 
 
+class HourlySaving(Model):
+    cpu_cores: Annotated[float | None, says("CPU cores not used.")] = None
+    memory_gib: Annotated[float | None, says("GiB of memory not used.")] = msgspec.field(
+        default=None, name="memoryGiB"
+    )
+
+
 class Cycle(Model):
     cycle: Annotated[int, says("The number of the cycle.")]
+    saving: Annotated[HourlySaving | None, says("What each hour of this sleep saves.")] = None
     sleep: Annotated[OperationResult | None, says("How going to sleep went.")] = None
     wake: Annotated[OperationResult | None, says("How waking up went.")] = None
 
@@ -119,5 +127,8 @@ class HibernatePlanStatus(Model):
         ),
     ] = ()
     savings: Annotated[Savings | None, says("What sleeping has saved.")] = None
+    retried: Annotated[
+        str, says("The last request to try failed targets again that was honoured.", maxLength=64)
+    ] = ""
     observed_generation: ObservedGeneration = None
     conditions: Conditions = ()

@@ -35,6 +35,9 @@ class Saving:
         return Saving(self.cpu_cores + other.cpu_cores, self.memory_gib + other.memory_gib)
 
 
+NOTHING: Final = Saving()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
     """One thing that a target covers, as `discover` found it.
@@ -45,7 +48,7 @@ class Item:
 
     key: str  # the same each time, unique in the target, and telling: `Deployment/team-a/web`, `i-0a1b2c`
     restore: Mapping[str, Any] | None = field(default=None, hash=False)
-    saving: Saving = Saving()
+    saving: Saving = NOTHING
     note: str = ""
 
 

@@ -3,7 +3,10 @@
 A workload may stand under an autoscaler. Writing its replicas then starts a fight that nobody wins, so the
 number goes to the autoscaler instead: to a HorizontalPodAutoscaler as its minimum, to a KEDA ScaledObject as
 the count it is paused at. A DaemonSet has no number at all: it sleeps by a node selector
-that no node matches.
+that no node matches. Nor has a Job or a CronJob: those are suspended.
+
+A plan, unlike a scaler, comes only twice a day. It leaves its mark on what it puts to sleep, in the write
+that does it, and takes it off in the write that wakes: so that what was woken once is not woken again.
 """
 
 from collections.abc import Mapping
@@ -11,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 ASLEEP_SELECTOR: Final = "hibernator.ardikabs.com/asleep"
+ASLEEP_MARK: Final = "hibernator.ardikabs.com/asleep-by"
 KEDA_PAUSED_REPLICAS: Final = "autoscaling.keda.sh/paused-replicas"
 
 
@@ -33,6 +37,8 @@ class Workload:
     replicas: int  # what its spec asks for
     running: int  # what its status counts
     by_node_selector: bool = False  # a DaemonSet: one replica stands for "awake", none for "asleep"
+    by_suspension: bool = False  # a Job or a CronJob: likewise
+    path: tuple[str, ...] = ("spec", "replicas")  # where its kind keeps the number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +71,7 @@ class Patch:
 
 def reachable(workload: Workload, autoscaler: Autoscaler | None, replicas: int) -> int:
     """The number that can be set of the number that is wanted."""
-    if workload.by_node_selector:
+    if workload.by_node_selector or workload.by_suspension:
         return min(replicas, 1)
     if isinstance(autoscaler, Horizontal) and replicas > 0:
         return min(replicas, autoscaler.maximum)
@@ -109,8 +115,8 @@ def is_reached(workload: Workload, autoscaler: Autoscaler | None, replicas: int)
     wanted = reachable(workload, autoscaler, replicas)
     if isinstance(autoscaler, Horizontal) and wanted > 0:
         return workload.running >= wanted
-    if workload.by_node_selector:
-        return wanted > 0 or workload.running == 0  # awake, it may still match no node
+    if workload.by_node_selector or workload.by_suspension:
+        return wanted > 0 or workload.running == 0  # awake, it may still match no node, or have nothing to do
     return workload.running == wanted
 
 
@@ -118,4 +124,32 @@ def _to_replicas(workload: Workload, wanted: int) -> Patch:
     if workload.by_node_selector:
         selector = {ASLEEP_SELECTOR: None if wanted else "true"}
         return Patch(place=workload.place, body={"spec": {"template": {"spec": {"nodeSelector": selector}}}})
-    return Patch(place=workload.place, body={"spec": {"replicas": wanted}})
+    if workload.by_suspension:
+        return Patch(place=workload.place, body={"spec": {"suspend": not wanted}})
+    body: Any = wanted
+    for step in reversed(workload.path):
+        body = {step: body}
+    return Patch(place=workload.place, body=body)
+
+
+def to_sleep(workload: Workload, autoscaler: Autoscaler | None, mark: str) -> Patch | None:
+    """The one write after which it sleeps and bears the mark; None when it sleeps already."""
+    writes = steps(workload, autoscaler, 0)
+    return _marked(writes[0], mark) if writes else None
+
+
+def to_wake(workload: Workload, replicas: int) -> Patch:
+    """The one write after which it has its replicas again, and no mark; an autoscaler goes on from there."""
+    return _marked(_to_replicas(workload, reachable(workload, None, replicas)), None)
+
+
+def to_unpause(scaled: Keda, paused_at: str | None) -> Patch:
+    """The one write after which KEDA does again what it did: mostly, to scale as it thinks best."""
+    body = {"metadata": {"annotations": {KEDA_PAUSED_REPLICAS: paused_at}}}
+    return _marked(Patch(place=scaled.place, body=body), None)
+
+
+def _marked(patch: Patch, mark: str | None) -> Patch:
+    metadata = patch.body.get("metadata", {})
+    annotations = {**metadata.get("annotations", {}), ASLEEP_MARK: mark}
+    return Patch(place=patch.place, body={**patch.body, "metadata": {**metadata, "annotations": annotations}})

@@ -1,0 +1,285 @@
+"""What a HibernatePlan does now: where the clock wants it, where it stands, and the next step on the way.
+
+Nothing is remembered but the status and what is kept to wake things up, and no step relies on how the last
+one ended. A plan that was down over several boundaries, whose spec was changed half-way, or that is deleted
+while it sleeps is therefore no special case: it stands somewhere, and is wanted somewhere.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+import msgspec
+from whenever import Instant
+
+from hibernator.api.hibernateplan import HibernatePlan
+from hibernator.api.planstatus import (
+    ActiveException,
+    HibernatePlanStatus,
+    NextTransition,
+    Operation,
+    Rest,
+    TargetState,
+    TargetStatus,
+)
+from hibernator.api.problem import Problem
+from hibernator.decisions.hibernateplan_order import OVER, cut_off, due_at, order, startable
+from hibernator.decisions.hibernateplan_restore import DOMAIN
+from hibernator.decisions.hibernateplan_status import (
+    Outcome,
+    begin,
+    finish,
+    fold,
+    last_operation,
+    reopen,
+    standing,
+    started,
+    states,
+    with_state,
+)
+from hibernator.decisions.hibernateplan_words import Told, conditions, phase
+
+FINALIZER: Final = f"{DOMAIN}/wake-first"
+LEAVE_ASLEEP: Final = f"{DOMAIN}/leave-asleep"
+RETRY: Final = f"{DOMAIN}/retry"
+LONGEST_SECONDS: Final = 86_400.0
+MISTAKE_SECONDS: Final = 300.0
+MOST_EXCEPTIONS: Final = 10
+_replace = msgspec.structs.replace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clockwise:
+    """What the schedule says, with the exceptions that bend it."""
+
+    wanted: Rest
+    reason: str
+    message: str
+    until: Instant | None  # when anything of this changes
+    following: NextTransition | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """All that the decision may look at."""
+
+    plan: HibernatePlan
+    clock: Clockwise | None  # None while the spec has mistakes
+    kept: frozenset[str] = frozenset()  # targets of which something is kept to be woken
+    changed: frozenset[str] = frozenset()  # those that the spec describes in other words than when they slept
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    exceptions: tuple[ActiveException, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    troubles: tuple[str, ...] = ()  # what degrades the plan without stopping it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Work on one target: `Look` is that of a dry run, which touches nothing."""
+
+    name: str
+    operation: Operation | Literal["Look"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The status to write before anything is touched, then what to work on, and when to look again."""
+
+    status: HibernatePlanStatus
+    runs: tuple[Run, ...] = ()
+    after: float = LONGEST_SECONDS
+    release: bool = False  # nothing is asleep any more: a deleted plan may go
+
+
+def decide(seen: Seen, now: Instant) -> Decision:
+    """Take the next step."""
+    plan, spec = seen.plan, seen.plan.spec
+    status = fold(plan.status, seen.outcomes, spec.behavior.retries, now)
+    if is_deleted(plan):
+        if LEAVE_ASLEEP in plan.metadata.annotations or (not seen.kept and status.current_operation is None):
+            return Decision(status=status, release=True)
+        return _move(seen, status, "Awake", now)
+    if seen.clock is None:
+        return _said(seen, status, now, after=MISTAKE_SECONDS)
+    if is_suspended(plan, now):
+        return _said(seen, status, now)
+    if spec.dry_run:
+        return _look(seen, status, now)
+    return _move(seen, status, seen.clock.wanted, now)
+
+
+def is_deleted(plan: HibernatePlan) -> bool:
+    return plan.metadata.deletion_timestamp is not None
+
+
+def is_suspended(plan: HibernatePlan, now: Instant) -> bool:
+    until = plan.spec.suspend_until
+    return plan.spec.suspend and (until is None or now < Instant(until))
+
+
+def _move(seen: Seen, status: HibernatePlanStatus, wanted: Rest, now: Instant) -> Decision:
+    """Begin, interrupt or open again what brings the plan to where it is wanted, and go on with it."""
+    operation = status.current_operation
+    names = [target.name for target in seen.plan.spec.targets]
+    strangers = sorted(seen.kept - set(names))
+    going: Rest = standing(status, seen.kept)
+    if going != wanted and wanted == "Asleep":
+        status = begin(status, "Sleep", [*strangers, *names], (), now)
+    elif going != wanted:
+        sleepers = [name for name in names if name in seen.kept]
+        others = [name for name in names if name not in seen.kept]
+        status = begin(status, "Wake", [*strangers, *sleepers], others, now)
+    elif operation is None and (again := _again(seen, status)):
+        status = reopen(status, again)
+    status = _replace(status, retried=seen.plan.metadata.annotations.get(RETRY, status.retried)[:64])
+    if status.current_operation is None:
+        return _said(seen, status, now)
+    status = _advance(seen, status, strangers, now)
+    runs = tuple(
+        Run(name=target.name, operation=_direction(seen, status, target.name))
+        for target in status.targets
+        if target.state == "Running"
+    )
+    return _said(seen, status, now, runs=runs)
+
+
+def _again(seen: Seen, status: HibernatePlanStatus) -> tuple[str, ...]:
+    """The targets that the last operation is not over for: because somebody says so, or changed the spec."""
+    plan = seen.plan
+    asked = plan.metadata.annotations.get(RETRY, status.retried)[:64] != status.retried
+    changed = status.observed_generation != plan.metadata.generation
+    if not status.history or not (asked or changed):
+        return ()
+    failed = [target.name for target in status.targets if target.state in {"Failed", "Aborted"}]
+    if standing(status, seen.kept) == "Awake" or not changed:
+        return tuple(name for name in failed if name in seen.kept or last_operation(status) == "Sleep")
+    names = [target.name for target in plan.spec.targets]
+    strangers = sorted(seen.kept - set(names))
+    known = states(status)
+    return (
+        *strangers,
+        *(name for name in names if name in failed or name in seen.changed or name not in known),
+    )
+
+
+def _direction(seen: Seen, status: HibernatePlanStatus, name: str) -> Operation:
+    """What no longer belongs to the plan is woken, also while the others go to sleep."""
+    belongs = any(target.name == name for target in seen.plan.spec.targets)
+    return "Sleep" if belongs and status.current_operation == "Sleep" else "Wake"
+
+
+def _advance(
+    seen: Seen, status: HibernatePlanStatus, strangers: list[str], now: Instant
+) -> HibernatePlanStatus:
+    """Start the targets whose turn has come, call off those whose turn never comes, or end it."""
+    spec, strategy = seen.plan.spec, seen.plan.spec.execution.strategy
+    names = [target.name for target in spec.targets]
+    others = [target.name for target in status.targets if target.name not in names]
+    wakes = status.current_operation == "Wake"
+    turns = order(names, strategy, backwards=wakes, others=others)
+    known = states(status)
+    known |= _called_off(seen, status, wakes=wakes, now=now)
+    if not _stops(seen, known.values()):
+        for name in startable(turns, known, now):
+            known[name] = started(known[name], now)
+    # What has left the plan and is awake again is nobody's business any more.
+    gone = {name for name in others if known[name].state == "Completed" and name not in strangers}
+    status = _replace(status, targets=tuple(t for t in known.values() if t.name not in gone))
+    return finish(status, now) if all(target.state in OVER for target in known.values()) else status
+
+
+def _called_off(
+    seen: Seen, status: HibernatePlanStatus, *, wakes: bool, now: Instant
+) -> dict[str, TargetStatus]:
+    known = states(status)
+    pending = {name: target for name, target in known.items() if target.state == "Pending"}
+    if _stops(seen, known.values()):
+        failed = next(target.name for target in known.values() if target.state == "Failed")
+        message = f"Not begun, because {failed} failed and the mode is Strict."
+        return {name: with_state(target, "Aborted", message, now) for name, target in pending.items()}
+    if wakes:
+        return {}
+    return {
+        name: with_state(
+            known[name], "Aborted", f"Not begun, because it waits for {reason}, which failed.", now
+        )
+        for name, reason in cut_off(seen.plan.spec.execution.strategy.dependencies, known).items()
+    }
+
+
+def _stops(seen: Seen, targets: Iterable[TargetStatus]) -> bool:
+    """Whether a failure ends it all. A plan that is being deleted wakes as much as it can."""
+    strict = seen.plan.spec.behavior.mode == "Strict" and not is_deleted(seen.plan)
+    return strict and any(target.state == "Failed" for target in targets)
+
+
+def _look(seen: Seen, status: HibernatePlanStatus, now: Instant) -> Decision:
+    """Find out what would happen and say it; an operation that has begun waits meanwhile."""
+    names = [target.name for target in seen.plan.spec.targets]
+    if status.current_operation is None:
+        known = {name: TargetStatus(name=name, state="Pending") for name in names}
+        for name, outcome in seen.outcomes.items():
+            if name in known:
+                state: TargetState = "Skipped" if outcome.state in {"done", "working"} else "Failed"
+                known[name] = TargetStatus(
+                    name=name, state=state, message=outcome.message, items=outcome.items
+                )
+        if not seen.outcomes.keys() >= set(names):
+            before = states(status)
+            known |= {name: before[name] for name in names if name in before and name not in seen.outcomes}
+        status = _replace(status, targets=tuple(known.values()))
+    runs = tuple(Run(name=name, operation="Look") for name in names if name not in seen.outcomes)
+    return _said(seen, status, now, runs=runs)
+
+
+def _said(
+    seen: Seen,
+    status: HibernatePlanStatus,
+    now: Instant,
+    *,
+    runs: tuple[Run, ...] = (),
+    after: float = LONGEST_SECONDS,
+) -> Decision:
+    """The decision with everything that the status says about it."""
+    told = Told(
+        plan=seen.plan,
+        status=status,
+        suspended=is_suspended(seen.plan, now),
+        asleep=standing(status, seen.kept) == "Asleep",
+        message=seen.clock.message if seen.clock else "",
+        problems=seen.problems,
+        troubles=seen.troubles,
+    )
+    done = sum(target.state in {"Completed", "Skipped"} for target in status.targets)
+    status = _replace(
+        status,
+        phase=phase(told),
+        progress=f"{done}/{len(status.targets)}" if status.targets else "",
+        next_transition=seen.clock.following if seen.clock else None,
+        active_exceptions=seen.exceptions,
+        observed_generation=seen.plan.metadata.generation,
+        conditions=conditions(told, now),
+    )
+    return Decision(status=status, runs=runs, after=min(after, _look_again(seen, status, now)))
+
+
+def _look_again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> float:
+    """Seconds until the schedule, a suspension or a pause before an attempt is over."""
+    moments = [due_at(target) for target in status.targets if status.current_operation]
+    if seen.clock:
+        moments.append(seen.clock.until)
+    if is_suspended(seen.plan, now) and seen.plan.spec.suspend_until:
+        moments.append(Instant(seen.plan.spec.suspend_until))
+    ahead = [(moment - now).total("seconds") for moment in moments if moment]
+    return max(0.0, min([*ahead, LONGEST_SECONDS]))
+
+
+def active_exceptions(entries: Iterable[ActiveException]) -> tuple[ActiveException, ...]:
+    """At most ten: the active one always stays, and of those that are over the oldest go first."""
+
+    def goes_last(entry: ActiveException) -> tuple[bool, str]:
+        over = entry.expired_at
+        return over is None, over.isoformat() if over else ""
+
+    kept = sorted(entries, key=goes_last)[-MOST_EXCEPTIONS:]
+    return tuple(sorted(kept, key=lambda entry: (entry.valid_from, entry.name)))

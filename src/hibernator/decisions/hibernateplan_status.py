@@ -1,0 +1,242 @@
+"""The steps of a plan's status: an operation begins, goes on, is interrupted, ends, is opened again.
+
+The status is also the plan's memory. The last entry of `history` tells where the plan stands, `targets` how
+far the operation is, and both change in one write. So whoever reads it after a crash goes on from there.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import msgspec
+from whenever import Instant
+
+from hibernator.api.planstatus import (
+    Cycle,
+    HibernatePlanStatus,
+    HourlySaving,
+    ItemCount,
+    Operation,
+    OperationResult,
+    Rest,
+    Result,
+    Savings,
+    TargetState,
+    TargetStatus,
+)
+from hibernator.decisions.conditions import whole_second
+from hibernator.decisions.hibernateplan_order import pause
+from hibernator.decisions.hibernateplan_restore import NOTHING, Saving
+
+REMEMBERED: Final = 5
+_replace = msgspec.structs.replace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How far the work on one target has come since the last look."""
+
+    state: Literal["working", "done", "failed", "hopeless"]
+    items: ItemCount
+    message: str = ""
+    saving: Saving = NOTHING
+
+
+def standing(status: HibernatePlanStatus, kept: Collection[str]) -> Rest:
+    """Where the plan stands, or is going to."""
+    if not status.history:
+        return "Asleep" if kept else "Awake"  # a plan of this name was deleted and has left its sleepers
+    return "Awake" if status.history[-1].wake else "Asleep"
+
+
+def states(status: HibernatePlanStatus) -> dict[str, TargetStatus]:
+    return {target.name: target for target in status.targets}
+
+
+def fold(
+    status: HibernatePlanStatus, outcomes: Mapping[str, Outcome], retries: int, now: Instant
+) -> HibernatePlanStatus:
+    """Lay what was done over what was said before."""
+    if not outcomes or status.current_operation is None:
+        return status
+    targets = tuple(
+        _folded(target, outcomes[target.name], retries, now)
+        if target.name in outcomes and target.state == "Running"
+        else target
+        for target in status.targets
+    )
+    slept = [
+        outcomes[new.name].saving
+        for old, new in zip(status.targets, targets, strict=True)
+        if status.current_operation == "Sleep" and old.state == "Running" and new.state == "Completed"
+    ]
+    return _with_saving(_replace(status, targets=targets), slept)
+
+
+def begin(
+    status: HibernatePlanStatus,
+    operation: Operation,
+    names: Iterable[str],
+    skipped: Iterable[str],
+    now: Instant,
+) -> HibernatePlanStatus:
+    """Start an operation; what another was doing is over, however far it came."""
+    status = _interrupted(status, now)
+    history, cycle = status.history, status.cycle or 0
+    started = OperationResult(started_at=whole_second(now))
+    if operation == "Sleep":
+        cycle += 1
+        history = (*history, Cycle(cycle=cycle, sleep=started))[-REMEMBERED:]
+    else:
+        last = history[-1] if history else Cycle(cycle=cycle)
+        history = (*history[:-1], _replace(last, wake=started))
+    targets = (
+        *(TargetStatus(name=name, state="Pending") for name in names),
+        *(TargetStatus(name=name, state="Skipped", message="Nothing of it was asleep.") for name in skipped),
+    )
+    savings = status.savings if operation == "Sleep" else _saved(status, now)
+    return _replace(
+        status,
+        current_operation=operation,
+        cycle=cycle,
+        history=history,
+        targets=targets,
+        savings=savings,
+    )
+
+
+def reopen(status: HibernatePlanStatus, names: Collection[str]) -> HibernatePlanStatus:
+    """Go on with the last operation for these targets, which failed, are new or were changed."""
+    operation = last_operation(status)
+    known = states(status)
+    targets = tuple(
+        TargetStatus(name=name, state="Pending") if name in names else known[name]
+        for name in (*known, *(name for name in names if name not in known))
+    )
+    last = status.history[-1]
+    ran = last.wake or last.sleep
+    if ran is None or operation is None:
+        return status
+    again = OperationResult(started_at=ran.started_at)
+    return _replace(
+        status,
+        current_operation=operation,
+        targets=targets,
+        history=(*status.history[:-1], _ran(last, operation, again)),
+    )
+
+
+def finish(status: HibernatePlanStatus, now: Instant) -> HibernatePlanStatus:
+    """End the operation, when no target has anything left to do."""
+    operation = status.current_operation
+    if operation is None:
+        return status
+    counts = {state: sum(t.state == state for t in status.targets) for state in ("Completed", "Failed")}
+    bad = sum(target.state in {"Failed", "Aborted"} for target in status.targets)
+    good = len(status.targets) - bad
+    result: Result = "Succeeded" if not bad else "PartlyFailed" if good else "Failed"
+    failed = [target.name for target in status.targets if target.state == "Failed"]
+    message = f"Failed: {', '.join(failed)}." if failed else ""
+    last = status.history[-1]
+    ran = last.wake if operation == "Wake" else last.sleep
+    ended = _ended(ran, result, now, completed=counts["Completed"], failed=counts["Failed"], message=message)
+    return _replace(
+        status, current_operation=None, history=(*status.history[:-1], _ran(last, operation, ended))
+    )
+
+
+def with_state(target: TargetStatus, state: TargetState, message: str, now: Instant) -> TargetStatus:
+    return _replace(target, state=state, message=message, finished_at=whole_second(now))
+
+
+def started(target: TargetStatus, now: Instant) -> TargetStatus:
+    return _replace(
+        target,
+        state="Running",
+        attempts=(target.attempts or 0) + 1,
+        started_at=whole_second(now),
+        finished_at=None,
+        message="",
+        items=None,
+    )
+
+
+def last_operation(status: HibernatePlanStatus) -> Operation | None:
+    if not status.history:
+        return None
+    return "Wake" if status.history[-1].wake else "Sleep"
+
+
+def last_result(status: HibernatePlanStatus) -> OperationResult | None:
+    return (status.history[-1].wake or status.history[-1].sleep) if status.history else None
+
+
+def _folded(target: TargetStatus, outcome: Outcome, retries: int, now: Instant) -> TargetStatus:
+    target = _replace(target, items=outcome.items)
+    match outcome.state:
+        case "working":
+            return _replace(target, message=outcome.message)
+        case "done":
+            return with_state(target, "Completed", outcome.message, now)
+        case "failed" if (target.attempts or 1) <= retries:
+            minutes = pause(target.attempts or 1) / 60
+            again = f"{outcome.message} Tried again after {minutes:g} min."
+            return with_state(target, "Pending", again, now)
+        case _:
+            return with_state(target, "Failed", outcome.message, now)
+
+
+def _interrupted(status: HibernatePlanStatus, now: Instant) -> HibernatePlanStatus:
+    operation = status.current_operation
+    if operation is None or not status.history:
+        return status
+    last = status.history[-1]
+    ran = last.wake if operation == "Wake" else last.sleep
+    completed = sum(target.state == "Completed" for target in status.targets)
+    message = "Interrupted: the schedule asked for the opposite."
+    ended = _ended(ran, "Aborted", now, completed=completed, failed=0, message=message)
+    return _replace(status, history=(*status.history[:-1], _ran(last, operation, ended)))
+
+
+def _ended(
+    ran: OperationResult | None, result: Result, now: Instant, *, completed: int, failed: int, message: str
+) -> OperationResult:
+    end = whole_second(now)
+    start = ran.started_at if ran else end
+    return OperationResult(
+        started_at=start,
+        finished_at=end,
+        duration_seconds=(end - start).total_seconds(),
+        result=result,
+        completed=completed,
+        failed=failed,
+        message=message,
+    )
+
+
+def _ran(cycle: Cycle, operation: Operation, result: OperationResult) -> Cycle:
+    return _replace(cycle, wake=result) if operation == "Wake" else _replace(cycle, sleep=result)
+
+
+def _with_saving(status: HibernatePlanStatus, slept: list[Saving]) -> HibernatePlanStatus:
+    if not slept:
+        return status
+    last = status.history[-1]
+    before = last.saving or HourlySaving()
+    total = sum(slept, Saving(before.cpu_cores or 0.0, before.memory_gib or 0.0))
+    saving = HourlySaving(cpu_cores=round(total.cpu_cores, 3), memory_gib=round(total.memory_gib, 3))
+    return _replace(status, history=(*status.history[:-1], _replace(last, saving=saving)))
+
+
+def _saved(status: HibernatePlanStatus, now: Instant) -> Savings | None:
+    """The savings with those of the sleep that ends now."""
+    last = status.history[-1] if status.history else None
+    if last is None or last.saving is None or last.sleep is None or last.sleep.finished_at is None:
+        return status.savings
+    hours = (whole_second(now) - last.sleep.finished_at).total_seconds() / 3600
+    before = status.savings or Savings(since=last.sleep.started_at)
+    return Savings(
+        cpu_core_hours=round((before.cpu_core_hours or 0.0) + hours * (last.saving.cpu_cores or 0.0), 3),
+        memory_gib_hours=round((before.memory_gib_hours or 0.0) + hours * (last.saving.memory_gib or 0.0), 3),
+        since=before.since,
+    )
