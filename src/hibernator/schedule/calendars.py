@@ -1,60 +1,81 @@
 """Where holidays come from: listed dates, iCalendar texts, and the `holidays` library for countries.
 
-Every source answers for one year at a time, because recurring events and public holidays never end.
+Recurring events and public holidays never end, so they are computed a year at a time, when asked for.
 """
 
 import difflib
-from collections.abc import Iterator, Mapping
-from datetime import date, datetime, timedelta
+from abc import ABC, abstractmethod
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
 from functools import cache, lru_cache
 from importlib.metadata import version
 from typing import Any, Protocol
 
 from hibernator.schedule.errors import ScheduleError
-from hibernator.schedule.ticks import day_of
-
-Dates = Mapping[int, str]  # the number of a day, and the name of the holiday if it has one
+from hibernator.schedule.ticks import date_of, day_of
 
 _OFTEN = {"SECONDLY", "MINUTELY", "HOURLY"}
 
 
 class Calendar(Protocol):
-    def year(self, year: int) -> Dates: ...
+    def between(self, first: int, last: int) -> Iterable[tuple[int, str]]:
+        """The holidays among the days from first to last, both included."""
 
 
 class Listed:
     """Dates that somebody wrote down."""
 
+    __slots__ = ("_days", "_names")
+
     def __init__(self, dates: Mapping[date, str]) -> None:
-        self._years: dict[int, dict[int, str]] = {}
-        for day, name in dates.items():
-            self._years.setdefault(day.year, {})[day_of(day)] = name
+        named = sorted((day_of(day), name) for day, name in dates.items())
+        self._days = [day for day, _ in named]
+        self._names = [name for _, name in named]
 
-    def year(self, year: int) -> Dates:
-        return self._years.get(year, {})
+    def between(self, first: int, last: int) -> Iterable[tuple[int, str]]:
+        i, j = bisect_left(self._days, first), bisect_right(self._days, last)
+        return zip(self._days[i:j], self._names[i:j], strict=True)
 
 
-class Country:
+class _ByYear(ABC):
+    """A calendar that is computed a year at a time."""
+
+    def __init__(self) -> None:
+        self._years: dict[int, Listed] = {}
+
+    def between(self, first: int, last: int) -> Iterable[tuple[int, str]]:
+        years = range(date_of(first).year, date_of(last).year + 1)
+        return (named for year in years for named in self.year(year).between(first, last))
+
+    def year(self, year: int) -> Listed:
+        if year not in self._years:
+            self._years[year] = Listed(dict(self._compute(year)))
+        return self._years[year]
+
+    @abstractmethod
+    def _compute(self, year: int) -> Iterable[tuple[date, str]]: ...
+
+
+class Country(_ByYear):
     """The public holidays of a country or of a part of it, observed days included."""
 
     def __init__(self, country: str, subdivision: str | None) -> None:
+        super().__init__()
         self._country = country
         self._subdivision = subdivision
-        self._years: dict[int, Dates] = {}
 
-    def year(self, year: int) -> Dates:
-        if year not in self._years:
-            import holidays  # takes longer to import than all the rest; most schedules name no country
+    def _compute(self, year: int) -> Iterable[tuple[date, str]]:
+        import holidays  # takes longer to import than all the rest; most schedules name no country
 
-            found = holidays.country_holidays(self._country, subdiv=self._subdivision, years=year)
-            self._years[year] = {day_of(day): name for day, name in found.items()}
-        return self._years[year]
+        return holidays.country_holidays(self._country, subdiv=self._subdivision, years=year).items()
 
 
-class Events:
+class Events(_ByYear):
     """The all-day events of an iCalendar text, with their recurrences."""
 
     def __init__(self, text: str) -> None:
+        super().__init__()
         import icalendar
         import recurring_ical_events
 
@@ -63,28 +84,22 @@ class Events:
         for event in events:
             _refuse_frequent(event)
         self._queries = [recurring_ical_events.of(calendar) for calendar in calendars]
-        self._years: dict[int, Dates] = {}
         starts = [event.start for event in events]
         if all(isinstance(start, datetime) for start in starts):
             raise ValueError("it has no all-day event")
         self.year(min(start.year for start in starts))  # what cannot be computed shows itself here, not later
 
-    def year(self, year: int) -> Dates:
-        if year not in self._years:
-            self._years[year] = dict(self._days(year))
-        return self._years[year]
-
-    def _days(self, year: int) -> Iterator[tuple[int, str]]:
+    def _compute(self, year: int) -> Iterable[tuple[date, str]]:
         if year in {date.min.year, date.max.year}:
             return  # the library looks a little beyond each year, and there is nothing beyond these
-        first, last = date(year, 1, 1), date(year, 12, 31)
+        first, following = date(year, 1, 1), date(year + 1, 1, 1)
         for query in self._queries:
-            for event in query.between(first, last + timedelta(days=1)):
+            for event in query.between(first, following):
                 start, end = event.start, event.end
                 if isinstance(start, datetime) or str(event.get("STATUS", "")).upper() == "CANCELLED":
                     continue
-                days = range(max(day_of(start), day_of(first)), min(day_of(end), day_of(last) + 1))
-                yield from ((day, str(event.get("SUMMARY", ""))) for day in days)
+                days = range(day_of(max(start, first)), day_of(min(end, following)))
+                yield from ((date_of(day), str(event.get("SUMMARY", ""))) for day in days)
 
 
 def _refuse_frequent(event: Any) -> None:

@@ -4,6 +4,7 @@ One step decides, for the controller from what its status says, and for timeline
 wanted; so what is simulated is what will happen.
 """
 
+from bisect import bisect_right
 from typing import NamedTuple
 
 from whenever import Instant
@@ -36,26 +37,25 @@ def apply_grace(
 
 def with_grace(steps: Steps[Verdict[int]], settled: int, grace: int) -> Steps[Verdict[int]]:
     """What is run, from what is wanted, beginning with a step in which no grace is in progress."""
-    run: list[tuple[int, Verdict[int]]] = []
-    ends = [*steps.starts[1:], steps.end]
+    starts: list[int] = []
+    values: list[Verdict[int]] = []
+    ends = [*steps.starts[settled + 1 :], steps.end]
     effective, expiry = steps.values[settled].value, None
-    for start, end, wanted in zip(
-        steps.starts[settled:], ends[settled:], steps.values[settled:], strict=True
-    ):
-        if wanted.value >= effective:  # the most common case, without the call
-            effective, expiry = wanted.value, None
-        else:
-            effective, expiry = _step(wanted.value, effective, expiry, grace, start)
+    for start, end, wanted in zip(steps.starts[settled:], ends, steps.values[settled:], strict=True):
+        effective, expiry = _step(wanted.value, effective, expiry, grace, start)
         if expiry is None:
-            run.append((start, wanted))
+            starts.append(start)
+            values.append(wanted)
             continue
         kept = Verdict(effective, Reason.GRACE_PERIOD, wanted.source)
-        if not run or run[-1][1] != kept:
-            run.append((start, kept))
+        if values[-1] != kept:
+            starts.append(start)
+            values.append(kept)
         if expiry < end:
-            run.append((expiry, wanted))
+            starts.append(expiry)
+            values.append(wanted)
             effective, expiry = wanted.value, None
-    return Steps([start for start, _ in run], [verdict for _, verdict in run], steps.end)
+    return Steps(starts, values, steps.end)
 
 
 def settled_step(steps: Steps[Verdict[int]], before: int, grace: int, most: int) -> int | None:
@@ -63,11 +63,12 @@ def settled_step(steps: Steps[Verdict[int]], before: int, grace: int, most: int)
 
     Nothing is kept above the most that is ever wanted, and no grace outlasts a step as long as itself.
     """
-    ends = [*steps.starts[1:], steps.end]
-    for i in reversed(range(len(steps.starts))):
+    end = before
+    for i in reversed(range(bisect_right(steps.starts, before))):
         start = steps.starts[i]
-        if start <= before and (steps.values[i].value == most or min(ends[i], before) - start >= grace):
+        if steps.values[i].value == most or end - start >= grace:
             return i
+        end = start
     return None
 
 

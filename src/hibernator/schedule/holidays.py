@@ -33,18 +33,15 @@ class Holidays:
         """The holidays among the days from first to last, both included; the first name counts."""
         first, last = max(first, _FIRST), min(last, _LAST)
         found: dict[int, str] = {}
-        for year in range(date_of(first).year, date_of(last).year + 1):
-            for calendar in self._calendars:
-                for day, name in calendar.year(year).items():
-                    if first <= day <= last:
-                        found[day] = found.get(day) or name
+        for calendar in self._calendars:
+            for day, name in calendar.between(first, last):
+                found[day] = found.get(day) or name
         return found
 
     def spans(self, zone: Zone, lo: int, hi: int) -> Spans:
         """All instants in [lo, hi), and some around it, whose local date is a holiday."""
-        if not self._calendars:
-            return ()
-        return union(*map(zone.day, self.named(lo // DAY - 2, hi // DAY + 2)))
+        days = self.named(lo // DAY - 2, hi // DAY + 2)
+        return union(*map(zone.day, days)) if days else ()
 
     def covers(self, zone: Zone, ticks: int) -> bool:
         day = zone.reading(ticks) // DAY

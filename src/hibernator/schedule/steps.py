@@ -41,8 +41,10 @@ def paint(lo: int, hi: int, ground: V, layers: Sequence[tuple[Iterable[Span], V]
     return _joined(starts, values, hi)
 
 
-def overlay(steps: Steps[V], spans: Iterable[Span], change: Callable[[V], V]) -> Steps[V]:
+def overlay(steps: Steps[V], spans: Sequence[Span], change: Callable[[V], V]) -> Steps[V]:
     """Change what holds in the spans, each value on its own."""
+    if not spans:
+        return steps
     starts, values = list(steps.starts), list(steps.values)
     for span in spans:
         start, end = max(span[0], starts[0]), min(span[1], steps.end)

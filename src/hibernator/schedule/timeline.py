@@ -19,7 +19,7 @@ from hibernator.schedule.verdicts import Reason, Verdict
 V = TypeVar("V")
 
 HORIZON = 400 * DAY  # what does not change for so long is said never to change
-_REACHES = (WEEK, 8 * WEEK, HORIZON)
+_REACHES = (8 * DAY, 8 * WEEK, HORIZON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Timeline(ABC, Generic[V]):
             if 0 < i < len(steps.starts) - 1 or _settled(steps, i, ticks):
                 return steps, i
         for reach in _REACHES:
-            lo, hi = max(FIRST, ticks - reach), min(LAST, ticks + 2 * reach)
+            lo, hi = max(FIRST, ticks - reach), min(LAST, ticks + reach)
             steps = self._lay_out(lo, hi)
             i = bisect_right(steps.starts, ticks) - 1
             if _settled(steps, i, ticks):

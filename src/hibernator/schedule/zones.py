@@ -82,9 +82,12 @@ class Zone:
     def day(self, day: int) -> Spans:
         """All instants with this local date: no span, one, or more if the clock steps back over midnight."""
         reading = day * DAY
+        stretches = self.stretches(reading - DAY, reading + 2 * DAY)
+        if len(stretches) == 1:
+            return ((reading - stretches[0][2], reading + DAY - stretches[0][2]),)
         return union(
             (max(start, reading - offset), min(end, reading + DAY - offset))
-            for start, end, offset in self.stretches(reading - DAY, reading + 2 * DAY)
+            for start, end, offset in stretches
         )
 
     def reading(self, ticks: int) -> int:
