@@ -11,7 +11,15 @@ from pathlib import Path
 
 from hibernator.admission import guard
 from hibernator.api.kinds import DEFINITIONS
-from tools import api_reference, commands_reference, crds, metrics_reference, policies, timeline_picture
+from tools import (
+    api_reference,
+    audit_reference,
+    commands_reference,
+    crds,
+    metrics_reference,
+    policies,
+    timeline_picture,
+)
 
 ROOT = Path(__file__).parents[1]
 COMMAND = "make generate"
@@ -25,6 +33,7 @@ def outputs() -> Iterator[Output]:
         yield Path("config/crd", f"{definition.kind.resource}.yaml"), partial(crds.text, definition)
     yield Path("config/policies", f"{guard.NAME}.yaml"), partial(policies.text, guard.policies())
     yield Path("docs/reference/api.md"), api_reference.text
+    yield Path("docs/reference/audit-events.md"), audit_reference.text
     yield Path("docs/reference/commands.md"), commands_reference.text
     yield Path("docs/reference/metrics.md"), metrics_reference.text
     yield Path("docs/images/timeline.svg"), timeline_picture.text

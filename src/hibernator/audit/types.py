@@ -62,9 +62,9 @@ def _kind(subject: str, kind: str) -> Iterator[EventType]:
         subject,
         "lifecycle",
         {
-            "created": _info(f"A {kind} was seen for the first time."),
-            "changed": _info(f"The spec of a {kind} was changed."),
-            "deleted": _notice(f"A {kind} was deleted."),
+            "created": _info(f"The {kind} was seen for the first time."),
+            "changed": _info(f"The spec of the {kind} was changed."),
+            "deleted": _notice(f"The {kind} was deleted."),
         },
     )
 
@@ -122,8 +122,8 @@ _TABLE: Final = (
                 subject,
                 "lifecycle",
                 {
-                    "ready": _info(f"The credentials of a {kind} were tried and work."),
-                    "degraded": _failed(f"The credentials of a {kind} were tried and do not work."),
+                    "ready": _info(f"The credentials of the {kind} were tried and work."),
+                    "degraded": _failed(f"The credentials of the {kind} were tried and do not work."),
                 },
             ),
         )

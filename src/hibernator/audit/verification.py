@@ -82,6 +82,8 @@ class _Walk:
             return f"the last event is {end}, but the chain's own note of its end says {head}"
         if start.sequence and start != self._removal:
             return f"the events up to {start.sequence} are gone, and no retention removed them"
+        if self._known and self._known.sequence == start.sequence and self._known != start:
+            return f"what is kept does not go on from event {start.sequence} as it was written down earlier"
         if self._known and self._known.sequence > end.sequence:
             return f"the end that was written down earlier, event {self._known.sequence}, is missing"
         return ""

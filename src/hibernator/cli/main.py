@@ -6,7 +6,7 @@ import sys
 import typer
 
 from hibernator import __version__
-from hibernator.cli import controlplane, crds, operator, scaler
+from hibernator.cli import audit, controlplane, crds, operator, scaler
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.offline import commands as offline
 
@@ -36,6 +36,7 @@ def _root(
     pass
 
 
+app.add_typer(audit.app, name="audit")
 app.add_typer(controlplane.app, name="controlplane")
 app.add_typer(scaler.app, name="scaler")
 app.command()(crds.crds)

@@ -1,0 +1,89 @@
+"""The trail for programs and spreadsheets: JSON, one JSON object for each line, or CSV."""
+
+import csv
+import io
+from collections.abc import Iterable
+from typing import Final, Protocol
+
+import msgspec
+from whenever import Instant
+
+from hibernator.audit.chain import Entry
+from hibernator.audit.event import as_text
+from hibernator.audit.schema import EVENTS, to_row
+
+_encode: Final = msgspec.json.Encoder(enc_hook=as_text).encode
+
+# A spreadsheet takes a cell that begins like this for a formula, and runs it.
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+class Format(Protocol):
+    """Text in pieces, so that a trail of any length goes through without being held."""
+
+    def begin(self) -> str: ...
+
+    def page(self, entries: Iterable[Entry]) -> str: ...
+
+    def end(self) -> str: ...
+
+
+class NdJson:
+    """One object for each line, with everything that is needed to check the chain again."""
+
+    def begin(self) -> str:
+        return ""
+
+    def page(self, entries: Iterable[Entry]) -> str:
+        return "".join(f"{_encode(entry).decode()}\n" for entry in entries)
+
+    def end(self) -> str:
+        return ""
+
+
+class Json:
+    """One array."""
+
+    def __init__(self) -> None:
+        self._first = True
+
+    def begin(self) -> str:
+        return "["
+
+    def page(self, entries: Iterable[Entry]) -> str:
+        text = ""
+        for entry in entries:
+            text += ("\n" if self._first else ",\n") + _encode(entry).decode()
+            self._first = False
+        return text
+
+    def end(self) -> str:
+        return "]\n" if self._first else "\n]\n"
+
+
+class Csv:
+    """One row for each event, in the columns of the table. Safe to open in a spreadsheet."""
+
+    def begin(self) -> str:
+        return _csv_line(column.name for column in EVENTS.c)
+
+    def page(self, entries: Iterable[Entry]) -> str:
+        return "".join(_csv_line(map(_cell, to_row(entry).values())) for entry in entries)
+
+    def end(self) -> str:
+        return ""
+
+
+def _csv_line(cells: Iterable[object]) -> str:
+    buffer = io.StringIO()
+    # Quoted throughout: by itself the writer leaves a lone carriage return bare, and readers stumble.
+    csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC).writerow(cells)
+    return buffer.getvalue()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, Instant):
+        return as_text(value)
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return value
