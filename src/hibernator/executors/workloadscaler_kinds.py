@@ -1,0 +1,185 @@
+"""Which kinds of workloads there are, how each of them sleeps, and what its sleep saves."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import msgspec
+
+from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS, CustomResourceDefinition
+from hibernator.api.kind import Kind
+from hibernator.api.meta import Object
+from hibernator.decisions.hibernateplan_restore import Saving
+from hibernator.decisions.scaling import ASLEEP_SELECTOR, Place, Workload
+from hibernator.executors.protocol import Permanent
+from hibernator.kube.client import Client
+from hibernator.kube.errors import NotFound
+
+
+class Anything(Object):
+    """An object of any kind, whole. Only for the moment of a look: caches keep less."""
+
+    spec: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    status: Mapping[str, Any] = msgspec.field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """A kind of workload, and what puts it to sleep."""
+
+    label: str  # the first part of an item's key
+    kind: Kind[Anything]
+    by: Literal["replicas", "nodeSelector", "suspend"] = "replicas"
+    path: tuple[str, ...] = ("spec", "replicas")
+
+
+def _built_in(
+    group: str, kind: str, plural: str, by: Literal["replicas", "nodeSelector", "suspend"] = "replicas"
+) -> Sort:
+    return Sort(kind, Kind(Anything, group, "v1", kind, plural), by)
+
+
+BUILT_IN: Final = (
+    _built_in("apps", "Deployment", "deployments"),
+    _built_in("apps", "StatefulSet", "statefulsets"),
+    _built_in("apps", "DaemonSet", "daemonsets", "nodeSelector"),
+    _built_in("batch", "CronJob", "cronjobs", "suspend"),
+    _built_in("batch", "Job", "jobs", "suspend"),
+)
+_BY_NAME: Final = {
+    name.lower(): sort
+    for sort in BUILT_IN
+    for name in (sort.label, sort.kind.plural, sort.kind.resource, f"{sort.kind.group}/{sort.label}")
+}
+
+
+async def sort_of(client: Client, name: str) -> Sort:
+    """The kind that a user, or the key of an item, means; custom ones must have a scale subresource."""
+    if found := _BY_NAME.get(name.lower()):
+        return found
+    for definition in await _definitions(client, name):
+        if found := _scalable(definition):
+            return found
+    raise Permanent(
+        f"includedGroups: {name} is not a kind that this cluster can scale. "
+        "Write Deployment, StatefulSet, DaemonSet, CronJob, Job or a resource such as rollouts.argoproj.io."
+    )
+
+
+async def _definitions(client: Client, name: str) -> Sequence[CustomResourceDefinition]:
+    if "." not in name:
+        every = await client.list(CUSTOM_RESOURCE_DEFINITIONS)
+        return [one for one in every if name.lower() in {one.spec.names.kind.lower(), one.spec.names.plural}]
+    try:
+        return [await client.get(CUSTOM_RESOURCE_DEFINITIONS, name.lower())]
+    except NotFound:
+        return []
+
+
+def _scalable(definition: CustomResourceDefinition) -> Sort | None:
+    spec = definition.spec
+    for version in spec.versions:
+        scale = version.subresources.scale
+        if version.served and scale is not None and spec.scope == "Namespaced":
+            kind = Kind(Anything, spec.group, version.name, spec.names.kind, spec.names.plural)
+            path = str(scale.get("specReplicasPath", ".spec.replicas")).removeprefix(".").split(".")
+            return Sort(kind.resource, kind, path=tuple(path))
+    return None
+
+
+def workload_of(sort: Sort, found: Anything) -> Workload:
+    """The object as the rules of scaling see it."""
+    place = Place(
+        resource=sort.kind.resource,
+        namespace=found.metadata.namespace,
+        name=found.metadata.name,
+        resource_version=found.metadata.resource_version,
+    )
+    match sort.by:
+        case "suspend":
+            running = int(found.status.get("active", 0)) if sort.label == "Job" else 0
+            awake = int(not found.spec.get("suspend", False))
+            return Workload(place=place, replicas=awake, running=running, by_suspension=True)
+        case "nodeSelector":
+            selector = _template(found).get("nodeSelector") or {}
+            return Workload(
+                place=place,
+                replicas=int(ASLEEP_SELECTOR not in selector),
+                running=int(found.status.get("desiredNumberScheduled", 0)),
+                by_node_selector=True,
+            )
+        case "replicas":
+            asked = _at(found.spec, sort.path[1:])
+            return Workload(
+                place=place,
+                replicas=1 if asked is None else int(asked),
+                running=int(found.status.get("replicas", 0)),
+                path=sort.path,
+            )
+
+
+def is_finished(sort: Sort, found: Anything) -> bool:
+    """Whether it is a Job that has ended: there is nothing in it that could sleep."""
+    ended = {"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"}
+    return sort.label == "Job" and any(
+        condition.get("type") in ended and condition.get("status") == "True"
+        for condition in found.status.get("conditions", ())
+    )
+
+
+def ready(sort: Sort, found: Anything) -> bool:
+    """Whether an awake workload has come to rest."""
+    status = found.status
+    if int(status.get("observedGeneration", found.metadata.generation) or 0) < found.metadata.generation:
+        return False
+    match sort.by:
+        case "suspend":
+            return True
+        case "nodeSelector":
+            return int(status.get("numberReady", 0)) >= int(status.get("desiredNumberScheduled", 0))
+        case "replicas":
+            running = status.get("readyReplicas", 0 if sort in BUILT_IN else status.get("replicas", 0))
+            return int(running) >= workload_of(sort, found).replicas
+
+
+def saving_of(sort: Sort, found: Anything) -> Saving:
+    """What its containers ask for, times how many Pods it has; a CronJob has none of its own."""
+    workload = workload_of(sort, found)
+    if sort.label == "CronJob":
+        return Saving()
+    pods = workload.replicas if sort.by == "replicas" else workload.running
+    cpu, memory = 0.0, 0.0
+    for container in _template(found).get("containers") or ():
+        requests = (container.get("resources") or {}).get("requests") or {}
+        cpu += quantity(requests.get("cpu", 0))
+        memory += quantity(requests.get("memory", 0))
+    return Saving(round(cpu * pods, 6), round(memory * pods / 2**30, 6))
+
+
+_QUANTITY: Final = re.compile(r"([+-]?\d+(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d+)|([numkMGTPE]i?|Ki)?)")
+_UNITS: Final = {
+    **{unit: 1000.0**power for power, unit in enumerate("num", -3)},
+    **{unit: 1000.0**power for power, unit in enumerate("kMGTPE", 1)},
+    **{f"{unit}i": 1024.0**power for power, unit in enumerate("KMGTPE", 1)},
+}
+
+
+def quantity(text: object) -> float:
+    """A number as Kubernetes writes it: `500m`, `1.5`, `2Gi`, `1e3`. What is none counts nothing."""
+    found = _QUANTITY.fullmatch(str(text))
+    if not found:
+        return 0.0
+    number, exponent, unit = found.groups()
+    return float(number) * (10.0 ** int(exponent) if exponent else _UNITS.get(unit or "", 1.0))
+
+
+def _template(found: Anything) -> Mapping[str, Any]:
+    return _at(found.spec, ("template", "spec")) or {}
+
+
+def _at(document: Mapping[str, Any], path: Sequence[str]) -> Any:
+    value: Any = document
+    for step in path:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value
