@@ -231,12 +231,15 @@ def _headers(user: User, token: str) -> CIMultiDict[str]:
 
 def _tls(material: _Material, *, insecure: bool) -> ssl.SSLContext:
     try:
-        context = ssl.create_default_context(cadata=material.authority.decode() or None)
-        # Python 3.13 turned this on; the CA certificates of many clusters lack what it asks for.
-        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        # Not `create_default_context`, which asks more of CA certificates since Python 3.13 than many have.
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         if insecure:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
+        elif material.authority:
+            context.load_verify_locations(cadata=material.authority.decode())
+        else:
+            context.load_default_certs()
         if material.certificate:
             # OpenSSL reads these from files only. It is private, and gone before anything else happens.
             with tempfile.NamedTemporaryFile() as file:

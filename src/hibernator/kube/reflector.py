@@ -30,6 +30,7 @@ T = TypeVar("T", bound=Object)
 
 _log: Final = structlog.get_logger(__name__)
 _ALL_AT_ONCE: Final = 0
+_PRESENT: Final = (Added, Modified)
 _IN_THE_FUTURE: Final = "ResourceVersionTooLarge"
 
 
@@ -133,7 +134,7 @@ class Reflector(Generic[T]):
                     self.contact = steady()
                     for event in batch:
                         self._apply(event)
-                    useful = useful or bool(batch)
+                        useful = True
         finally:
             self._metrics.count(WATCH_RESTARTS, self._store.kind.resource)
             useful = useful or steady() - start >= self._habits.short
@@ -144,7 +145,7 @@ class Reflector(Generic[T]):
 
     def _apply(self, event: WatchEvent[T]) -> None:
         store = self._store
-        if isinstance(event, Added | Modified):
+        if isinstance(event, _PRESENT):
             store.saw(event.object)
         elif isinstance(event, Deleted):
             store.saw_deletion(key_of(event.object), order(event.object.metadata.resource_version))

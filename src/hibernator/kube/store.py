@@ -18,7 +18,6 @@ T = TypeVar("T", bound=Object)
 Key = tuple[str, str]  # namespace and name; "" is no namespace
 Handler = Callable[[T | None, T | None], None]
 IndexFunction = Callable[[T], Iterable[str]]
-_Change = tuple[T | None, T | None]
 
 _log: Final = structlog.get_logger(__name__)
 
@@ -86,10 +85,9 @@ class Store(Generic[T]):
         # Whether a selector would choose a new object we cannot know: the watch will tell.
         if not self._everything and key not in self._objects:
             return
-        version = order(obj.metadata.resource_version)
         # What the watch has passed it knows better: the object may be gone again.
-        if version > self._seen:
-            self._offer(key, obj, version)
+        if order(obj.metadata.resource_version) > self._seen:
+            self._offer(key, obj)
 
     def saw(self, obj: T) -> None:
         """The watch tells that the object is like this."""
@@ -100,7 +98,7 @@ class Store(Generic[T]):
         key = key_of(obj)
         if self.undecodable:
             self.undecodable.pop(key, None)
-        self._offer(key, obj, version)
+        self._offer(key, obj)
 
     def saw_deletion(self, key: Key, version: int) -> None:
         """The watch tells that the object is gone."""
@@ -111,7 +109,8 @@ class Store(Generic[T]):
         old = self._objects.get(key)
         # Newer than its deletion is only what we made ourselves under the same name since then.
         if old is not None and version >= order(old.metadata.resource_version):
-            self._notify(self._put(key, old, None))
+            self._put(key, old, None)
+            self._notify(old, None)
 
     def saw_broken(self, broken: Broken) -> None:
         """The watch tells that the object has changed into something that cannot be read.
@@ -139,40 +138,40 @@ class Store(Generic[T]):
             return False
         self._seen = version
         listed = {key_of(item): item for page in pages for item in page.items}
-        changes = [
-            self._put(key, old, None)
-            for key, old in list(self._objects.items())
+        changes: list[tuple[T | None, T | None]] = []
+        for key, old in list(self._objects.items()):
             # One that is newer than the list is our own write.
-            if key not in listed and (rewound or order(old.metadata.resource_version) <= version)
-        ]
+            if key not in listed and (rewound or order(old.metadata.resource_version) <= version):
+                self._put(key, old, None)
+                changes.append((old, None))
         for key, item in listed.items():
-            old = self._objects.get(key)
-            if old is None or _newer(item, old) or (rewound and _newer(old, item)):
-                changes.append(self._put(key, old, item))
+            known = self._objects.get(key)
+            if known is None or _newer(item, known) or (rewound and _newer(known, item)):
+                self._put(key, known, item)
+                changes.append((known, item))
         self._report_listed([broken for page in pages for broken in page.broken])
         for change in changes:
-            self._notify(change)
+            self._notify(*change)
         return True
 
-    def _offer(self, key: Key, obj: T, version: int) -> None:
+    def _offer(self, key: Key, obj: T) -> None:
         old = self._objects.get(key)
-        if old is None or version > order(old.metadata.resource_version):
-            self._notify(self._put(key, old, obj))
+        if old is None or _newer(obj, old):
+            self._put(key, old, obj)
+            self._notify(old, obj)
 
-    def _put(self, key: Key, old: T | None, new: T | None) -> _Change[T]:
+    def _put(self, key: Key, old: T | None, new: T | None) -> None:
         if new is None:
             del self._objects[key]
         else:
             self._objects[key] = new
         for index in self._indexes.values():
             index.change(key, old, new)
-        return old, new
 
-    def _notify(self, change: _Change[T]) -> None:
-        old, new = change
+    def _notify(self, old: T | None, new: T | None) -> None:
         if old is not None and new is not None and old.metadata.uid != new.metadata.uid:
-            self._notify((old, None))
-            self._notify((None, new))
+            self._notify(old, None)
+            self._notify(None, new)
             return
         for handler in self._handlers:
             try:
@@ -217,21 +216,27 @@ class _Index(Generic[T]):
         return tuple(found.values()) if found else ()
 
     def change(self, key: Key, old: T | None, new: T | None) -> None:
-        after = self._values(new)
-        for value in self._values(old) - after:
-            found = self._found[value]
-            del found[key]
-            if not found:
-                del self._found[value]
+        before = () if old is None else self._values(old)
+        after = () if new is None else self._values(new)
+        if before != after:
+            for value in before:
+                self._drop(value, key)
         if new is not None:
             for value in after:
-                self._found.setdefault(value, {})[key] = new
+                found = self._found.get(value)
+                if found is None:
+                    self._found[value] = {key: new}
+                else:
+                    found[key] = new
 
-    def _values(self, obj: T | None) -> frozenset[str]:
-        if obj is None:
-            return frozenset()
+    def _drop(self, value: str, key: Key) -> None:
+        found = self._found.get(value)
+        if found and found.pop(key, None) and not found:
+            del self._found[value]
+
+    def _values(self, obj: T) -> tuple[str, ...]:
         try:
-            return frozenset(self._by(obj))
+            return tuple(self._by(obj))
         except Exception:  # noqa: BLE001 — likewise
             _log.exception("an index failed", index=self._name, key=key_of(obj))
-            return frozenset()
+            return ()

@@ -83,6 +83,7 @@ class BrokenEvent(NamedTuple):
     deleted: bool
 
 
+_OF_OBJECTS = (Added, Modified, Deleted)
 WatchEvent = Added[T] | Modified[T] | Deleted[T] | Bookmark | BrokenEvent
 
 
@@ -157,7 +158,7 @@ class Wire(Generic[T]):
         except _UNREADABLE as error:
             raw = msgspec.json.decode(line, type=_RawEvent)
             return BrokenEvent(_broken(raw.object, error), deleted=raw.type == "DELETED")
-        if isinstance(event, Added | Modified | Deleted):
+        if isinstance(event, _OF_OBJECTS):
             self._labelled(event.object)
         return event
 
