@@ -289,7 +289,7 @@ def main() -> None:
         mixed_rows(builds, rng),
         packages=["whenever"],
     )
-    print(f"\nmemory: {memory(builds):,} bytes per schedule, laid out")
+    print(f"\nmemory: {memory(builds):,} bytes per schedule that was asked")
     rows, agreement = cron_rows(cron_schedules(maker), rng)
     show(
         f"The same for {CRON_SCHEDULES:,} plans that cron can express (aim: at least 20 times croniter)",

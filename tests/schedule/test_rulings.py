@@ -219,6 +219,15 @@ def test_between_two_equal_instants_there_is_nothing() -> None:
     assert timeline.between(utc("2026-01-02 00:00"), utc("2026-01-01 00:00")) == ()
 
 
+def test_a_moment_shorter_than_any_clock_tick_has_its_interval_too() -> None:
+    timeline = PlanTimeline(plan(window("20:00-06:00")))
+    start, end = utc("2026-01-01 19:59:59.999999999"), utc("2026-01-01 20:00:00.000000001")
+    assert [(each.start, each.end, each.value) for each in timeline.between(start, end)] == [
+        (start, utc("2026-01-01 20:00"), "Awake"),
+        (utc("2026-01-01 20:00"), end, "Asleep"),
+    ]
+
+
 def test_neighbours_that_differ_only_in_their_window_are_one_interval_but_two_answers() -> None:
     timeline = ScalerTimeline.of(scaler("Sat 06:00-12:00 3", "Sat 12:00-18:00 3"))
     morning = timeline.at(utc("2026-01-31 08:00"))

@@ -43,6 +43,10 @@ class Holidays:
         days = self.named(lo // DAY - 2, hi // DAY + 2)
         return union(*map(zone.day, days)) if days else ()
 
+    def near(self, lo: int, hi: int) -> bool:
+        """Whether any holiday can touch [lo, hi], whatever the zone."""
+        return bool(self.named(lo // DAY - 2, hi // DAY + 2))
+
     def covers(self, zone: Zone, ticks: int) -> bool:
         day = zone.reading(ticks) // DAY
         return day in self.named(day, day)

@@ -16,7 +16,7 @@ from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays
 from hibernator.schedule.plan_words import PlanRules
 from hibernator.schedule.steps import cut, overlay
 from hibernator.schedule.ticks import from_instant
-from hibernator.schedule.timeline import Answer, Timeline
+from hibernator.schedule.timeline import Answer, Piece, Timeline
 from hibernator.schedule.verdicts import Reason, State, Verdict
 from hibernator.schedule.weekly import Weekly
 from hibernator.schedule.windows import off_hours
@@ -65,6 +65,18 @@ class PlanTimeline(Timeline[State]):
             following=None if answer.until is None else self.at(answer.until),
             otherwise=words.otherwise(self._rules, answer.verdict, ticks, self._beneath(ticks)),
         )
+
+    def _glance(self, ticks: int) -> Piece[State] | None:
+        found = self._weekly.around(ticks)
+        if found is None or (self._rules.holiday is None and not self._rules.bends):
+            return found
+        _, since, until = found
+        if self._rules.holiday is not None and self._rules.holidays.near(since, until):
+            return None
+        bent = any(
+            start <= until and since <= end for bend in self._rules.bends for start, end in bend.governs
+        )
+        return None if bent else found
 
     def _lay_out(self, lo: int, hi: int) -> PlanSteps:
         bends = self._rules.bends

@@ -13,7 +13,7 @@ from hibernator.schedule.labels import OFF_HOURS, all_day_label, label
 from hibernator.schedule.scaler_words import ScaledWindow, ScalerRules
 from hibernator.schedule.steps import Steps, cut, overlay
 from hibernator.schedule.ticks import DAY, FIRST, SECOND, from_instant
-from hibernator.schedule.timeline import HORIZON, Timeline
+from hibernator.schedule.timeline import HORIZON, Piece, Timeline
 from hibernator.schedule.verdicts import Reason, Verdict
 from hibernator.schedule.weekly import Weekly
 from hibernator.schedule.windows import scaler_window
@@ -94,6 +94,17 @@ class ScalerTimeline(Timeline[int]):
                 self._rules, answer.verdict, ticks, (windows_say.values[0], wanted.values[0])
             ),
         )
+
+    def _glance(self, ticks: int) -> Piece[int] | None:
+        found = self._weekly.around(ticks)
+        if found is None:
+            return None
+        verdict, since, until = found
+        if self._grace and verdict.value < self._most:
+            return None  # more may be kept from before
+        if self._rules.holiday is not None and self._rules.holidays.near(since, until):
+            return None
+        return found
 
     def _lay_out(self, lo: int, hi: int) -> ScalerSteps:
         if not self._grace:

@@ -1,16 +1,16 @@
 """What holds at an instant, when that changes, and all that holds between two instants.
 
-A timeline lays out a few weeks around the instant that it is asked about, keeps them, and answers from them
-by bisection. Words are put together only when somebody reads them.
+Most instants are answered by a glance at a model week. Where a change of the clock, a holiday, an exception
+or a grace period is near, a timeline lays out the days around the instant. The last answer is kept, because
+whoever asks again mostly asks within it. Words are put together only when somebody reads them.
 """
 
 from abc import ABC, abstractmethod
-from array import array
 from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from whenever import Instant
+from whenever import Instant, TimeDelta
 
 from hibernator.schedule.steps import Steps
 from hibernator.schedule.ticks import DAY, FIRST, LAST, WEEK, from_instant, to_instant
@@ -18,7 +18,10 @@ from hibernator.schedule.verdicts import Reason, Verdict
 
 V = TypeVar("V")
 
+Piece = tuple[Verdict[V], int | None, int | None]  # what holds, since when and until when; None is long
+
 HORIZON = 400 * DAY  # what does not change for so long is said never to change
+_NANOSECOND = TimeDelta(nanoseconds=1)
 _REACHES = (8 * DAY, 8 * WEEK, HORIZON)
 
 
@@ -73,17 +76,18 @@ class Interval(_Held[V]):
 
 
 class Timeline(ABC, Generic[V]):
-    __slots__ = ("_steps",)
+    __slots__ = ("_last",)
 
     def __init__(self) -> None:
-        self._steps: Steps[Verdict[V]] = Steps((), (), FIRST)
+        self._last: Piece[V] | None = None
 
     def at(self, moment: Instant) -> Answer[V]:
         ticks = from_instant(moment)
-        steps, i = self._around(ticks)
-        since = steps.starts[i] if i else None
-        until = steps.starts[i + 1] if i + 1 < len(steps.starts) else None
-        return Answer(self, steps.values[i], ticks, since, until)
+        last = self._last
+        if last is None or last[1] is None or last[2] is None or not last[1] <= ticks < last[2]:
+            last = self._last = self._glance(ticks) or self._look(ticks)
+        verdict, since, until = last
+        return Answer(self, verdict, ticks, since, until)
 
     def next_change(self, moment: Instant) -> Instant | None:
         """When anything in the answer becomes different: the value, the reason or the window's label.
@@ -94,9 +98,9 @@ class Timeline(ABC, Generic[V]):
 
     def between(self, start: Instant, end: Instant) -> tuple[Interval[V], ...]:
         """All that holds in [start, end), without gaps; neighbours differ in value or reason."""
-        lo, hi = from_instant(start), from_instant(end)
-        if lo >= hi:
+        if start >= end:
             return ()
+        lo, hi = from_instant(start), from_instant(end - _NANOSECOND) + 1
         steps = self._lay_out(lo, hi)
         first = [
             i for i in range(len(steps.starts)) if not i or steps.values[i][:2] != steps.values[i - 1][:2]
@@ -112,30 +116,24 @@ class Timeline(ABC, Generic[V]):
         """All that holds in [lo, hi)."""
 
     @abstractmethod
+    def _glance(self, ticks: int) -> Piece[V] | None:
+        """What holds at an instant, if that can be seen without laying out anything."""
+
+    @abstractmethod
     def _window(self, verdict: Verdict[V], ticks: int) -> str: ...
 
     @abstractmethod
     def _message(self, verdict: Verdict[V], ticks: int) -> str: ...
 
-    def _around(self, ticks: int) -> tuple[Steps[Verdict[V]], int]:
-        """Steps that show when the value at this instant began and will end, as far as the horizon."""
-        steps = self._steps
-        if steps.starts and steps.starts[0] <= ticks < steps.end:
-            i = bisect_right(steps.starts, ticks) - 1
-            if 0 < i < len(steps.starts) - 1 or _settled(steps, i, ticks):
-                return steps, i
+    def _look(self, ticks: int) -> Piece[V]:
+        """Lay out more and more around an instant, until both edges of what holds there are seen."""
         for reach in _REACHES:
             lo, hi = max(FIRST, ticks - reach), min(LAST, ticks + reach)
             steps = self._lay_out(lo, hi)
             i = bisect_right(steps.starts, ticks) - 1
-            if _settled(steps, i, ticks):
+            began, ends = i > 0 or lo == FIRST, i + 1 < len(steps.starts) or hi == LAST
+            if began and ends:
                 break
-        self._steps = Steps(array("q", steps.starts), tuple(steps.values), steps.end)
-        return self._steps, i
-
-
-def _settled(steps: Steps[Verdict[V]], i: int, ticks: int) -> bool:
-    """Whether the step has both its edges here, or none within the horizon."""
-    began = i > 0 or ticks - steps.starts[0] >= HORIZON or steps.starts[0] == FIRST
-    ends = i + 1 < len(steps.starts) or steps.end - ticks >= HORIZON or steps.end == LAST
-    return began and ends
+        since = steps.starts[i] if i else None
+        until = steps.starts[i + 1] if i + 1 < len(steps.starts) else None
+        return steps.values[i], since, until

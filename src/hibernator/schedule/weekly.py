@@ -41,6 +41,17 @@ class Weekly(Generic[V]):
             ]
         )
 
+    def around(self, ticks: int) -> tuple[V, int, int] | None:
+        """What holds at an instant, since when and until when; None if the model week cannot tell."""
+        if self._zone is None or not self._changes:
+            return None
+        calm_from, calm_to, offset = self._zone.calm(ticks)
+        into = (ticks + offset - _MONDAY) % WEEK
+        monday, i = ticks - into, bisect_right(self._changes, into)
+        since = monday + (self._changes[i - 1] if i else self._changes[-1] - WEEK)
+        until = monday + (self._changes[i] if i < len(self._changes) else self._changes[0] + WEEK)
+        return (self._values[i - 1], since, until) if calm_from <= since and until <= calm_to else None
+
     def _exactly(self, lo: int, hi: int) -> Steps[V]:
         return paint(lo, hi, self._ground, [(window.spans(lo, hi), value) for window, value in self._layers])
 

@@ -24,6 +24,7 @@ Stretch = tuple[int, int, int]  # from, to, and what to add to an instant for th
 
 _BLOCK = 1 << 47  # ticks: four and a half years, some nine changes of the clock
 _LARGEST_CHANGE = DAY  # whole days have been skipped, but never more
+_NEAR = DAY + _LARGEST_CHANGE  # no further from a change of the clock can it move the edge of a window
 
 
 class Zone:
@@ -50,8 +51,7 @@ class Zone:
 
         Near is where a window, which is at most a day long, can have an edge that the change moves.
         """
-        near = DAY + _LARGEST_CHANGE
-        stretches = self.stretches(lo - near, hi + near)
+        stretches = self.stretches(lo - _NEAR, hi + _NEAR)
         if len(stretches) == 1:
             return [(lo, hi, stretches[0][2])]
         parts: list[tuple[int, int, int | None]] = []
@@ -70,6 +70,11 @@ class Zone:
         if at < hi:
             parts.append((at, hi, offset))
         return parts
+
+    def calm(self, ticks: int) -> Stretch:
+        """The stretch around an instant, less what is near a change of the clock, which may be all of it."""
+        start, end, offset = next(stretch for stretch in self._block(ticks // _BLOCK) if ticks < stretch[1])
+        return max(start + _NEAR, FIRST), min(end - _NEAR, LAST), offset
 
     def first(self, reading: int) -> int:
         """The first instant at which the local clock reads this or later."""
