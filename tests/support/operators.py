@@ -50,13 +50,16 @@ class Running:
 
 @asynccontextmanager
 async def running(
-    kubeconfig: Path, namespace: str, clock: ManualClock | None = None, **settings: Any
+    kubeconfig: Path, namespace: str, clock: ManualClock | None = None, *, home: str = "", **settings: Any
 ) -> AsyncIterator[Running]:
-    """Run the operator until the block ends, and then stop it as a SIGTERM would."""
+    """Run the operator until the block ends, and then stop it as a SIGTERM would.
+
+    It lives in the namespace that it acts in, unless it has a home elsewhere.
+    """
     clock = clock or ManualClock("2026-03-02T08:00:00Z")  # a Monday
     chosen = Settings(
         watch_namespace=namespace,
-        namespace=namespace,
+        namespace=home or namespace,
         listen="127.0.0.1:0",
         leader_elect=False,
         **({"scaler_jitter_from": 0.0, "scaler_jitter_to": 0.0, "scaler_minimum": 0.0} | settings),

@@ -70,6 +70,7 @@ class Seen:
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     exceptions: tuple[ActiveException, ...] = ()
     problems: tuple[Problem, ...] = ()
+    unreadable: bool = False  # something is kept, but nobody can tell what
     troubles: tuple[str, ...] = ()  # what degrades the plan without stopping it
 
 
@@ -94,22 +95,33 @@ class Decision:
 def decide(seen: Seen, now: Instant) -> Decision:
     """Take the next step."""
     plan, spec = seen.plan, seen.plan.spec
-    status = fold(plan.status, seen.outcomes, spec.behavior.retries, now)
+    if is_deleted(plan) and LEAVE_ASLEEP in plan.metadata.annotations:
+        return Decision(status=plan.status, release=True)
+    if seen.unreadable:
+        return _said(seen, plan.status, now, after=MISTAKE_SECONDS)
+    status = plan.status
+    if not only_looks(plan):
+        status = fold(status, seen.outcomes, spec.behavior.retries, now)
     if is_deleted(plan):
-        if LEAVE_ASLEEP in plan.metadata.annotations or (not seen.kept and status.current_operation is None):
+        if not seen.kept and status.current_operation is None:
             return Decision(status=status, release=True)
         return _move(seen, status, "Awake", now)
     if seen.clock is None:
         return _said(seen, status, now, after=MISTAKE_SECONDS)
     if is_suspended(plan, now):
         return _said(seen, status, now)
-    if spec.dry_run:
+    if only_looks(plan):
         return _look(seen, status, now)
     return _move(seen, status, seen.clock.wanted, now)
 
 
 def is_deleted(plan: HibernatePlan) -> bool:
     return plan.metadata.deletion_timestamp is not None
+
+
+def only_looks(plan: HibernatePlan) -> bool:
+    """Whether it is a dry run. Who deletes the plan wants to have everything awake all the same."""
+    return plan.spec.dry_run and not is_deleted(plan)
 
 
 def is_suspended(plan: HibernatePlan, now: Instant) -> bool:

@@ -223,8 +223,11 @@ async def _read(client: Client, item: Saved) -> _Thing | None:
 
 async def _write(client: Client, sort: Sort, patch: Patch) -> None:
     place = patch.place
-    kind: Kind[Any] = SCALED_OBJECTS if place.resource == SCALED_OBJECTS.resource else sort.kind
-    await client.patch(kind, place.name, place.namespace, patch.body, resource_version=place.resource_version)
+    name, namespace, version = place.name, place.namespace, place.resource_version
+    if place.resource == SCALED_OBJECTS.resource:
+        await client.patch(SCALED_OBJECTS, name, namespace, patch.body, resource_version=version)
+    else:
+        await client.patch(sort.kind, name, namespace, patch.body, resource_version=version)
 
 
 def _keda(scaled: ScaledObject) -> Keda:

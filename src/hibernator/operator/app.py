@@ -11,8 +11,13 @@ import aiohttp
 from hibernator.admission import metrics as admission
 from hibernator.admission.assembly import add_webhooks, webhook_server
 from hibernator.admission.endpoint import Address, Endpoint, Service
-from hibernator.controllers import timewindowscaler
+from hibernator.controllers import hibernateplan, timewindowscaler
 from hibernator.decisions.timewindowscaler import Pace
+from hibernator.executors.clusters import OwnCluster
+from hibernator.executors.karpenter import Karpenter
+from hibernator.executors.noop import Noop
+from hibernator.executors.registry import Registry
+from hibernator.executors.workloadscaler import WorkloadScaler
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock, SystemClock
 from hibernator.kube.credentials import Credentials
@@ -26,7 +31,7 @@ from hibernator.kube.serving import Server
 from hibernator.operator.settings import Settings, SettingsError
 
 LEASE: Final = "hibernator"
-METRICS: Final = (*RUNTIME, *timewindowscaler.METRICS, *admission.METRICS)
+METRICS: Final = (*RUNTIME, *timewindowscaler.METRICS, *hibernateplan.METRICS, *admission.METRICS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,16 @@ async def operator(
             namespace=settings.watch_namespace,
         )
         manager.add_controller(scalers)
+        plans = hibernateplan.plan_controller(
+            writer,
+            registry=executors(settings, writer),
+            recorder=recorder,
+            clock=clock,
+            metrics=metrics,
+            workers=settings.workers,
+            namespace=settings.watch_namespace,
+        )
+        manager.add_controller(plans)
         if settings.webhook_listen:
             add_webhooks(
                 manager,
@@ -87,6 +102,15 @@ async def operator(
                 folder=Path(settings.webhook_certificates) if settings.webhook_certificates else None,
             )
         yield Operator(manager, metrics, server.port)
+
+
+def executors(settings: Settings, client: Client) -> Registry:
+    """How each type of target sleeps and wakes."""
+    clusters = OwnCluster(client)
+    workloads = WorkloadScaler(
+        clusters, own_namespace=settings.namespace, only_namespace=settings.watch_namespace
+    )
+    return Registry({"workloadscaler": workloads, "karpenter": Karpenter(clusters), "noop": Noop()})
 
 
 def endpoint(settings: Settings) -> Endpoint:

@@ -1,0 +1,393 @@
+"""HibernatePlan: gather what the decision needs, write the status it takes, then work on what it names.
+
+The status is written before anything is touched, and what the work came to is folded into the next pass. What
+is remembered in between (laid-out timelines, progress, what the API server holds of the restore data) only
+saves work: a new process finds all of it again.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+from whenever import Instant
+
+from hibernator.api.hibernateplan import PLANS, HibernatePlan, Target
+from hibernator.api.holidaymap import HOLIDAY_MAPS, HolidayMap
+from hibernator.api.kind import Kind
+from hibernator.api.meta import Object
+from hibernator.api.plan_checks import check_plan
+from hibernator.api.planstatus import HibernatePlanStatus
+from hibernator.api.problem import Problem
+from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.controllers.hibernateplan_clock import clockwise, exception_entries, lay_out
+from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
+from hibernator.controllers.hibernateplan_runs import Progress, Runner, Step
+from hibernator.decisions.hibernateplan import (
+    FINALIZER,
+    LEAVE_ASLEEP,
+    Clockwise,
+    Decision,
+    Run,
+    Seen,
+    decide,
+    is_deleted,
+    only_looks,
+)
+from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL
+from hibernator.decisions.hibernateplan_status import Outcome, standing, states
+from hibernator.decisions.hibernateplan_words import tells
+from hibernator.executors.protocol import Job
+from hibernator.executors.registry import Registry
+from hibernator.kube.cache import Cache
+from hibernator.kube.client import Client
+from hibernator.kube.clock import Clock
+from hibernator.kube.controller import Controller, For, Key, Result, Watches
+from hibernator.kube.errors import ApiError
+from hibernator.kube.events import Recorder
+from hibernator.kube.metrics import Metric, Metrics
+from hibernator.kube.patch import encode, merge_patch
+from hibernator.schedule.plan import PlanTimeline
+from hibernator.schedule.problems import check_schedule
+
+BY_PLAN: Final = "plan"
+BY_HOLIDAYS: Final = "holidays"
+RESTORE_MAPS: Final = Kind(Object, "", "v1", "ConfigMap", "configmaps")  # without the data
+
+OPERATIONS = Metric(
+    "hibernator_plan_operations_total",
+    "counter",
+    ("operation", "result"),
+    "Operations of HibernatePlans (`Sleep`, `Wake`) by how they ended.",
+)
+OPERATION_SECONDS = Metric(
+    "hibernator_plan_operation_seconds",
+    "histogram",
+    ("operation",),
+    "How long HibernatePlans took to put everything to sleep, or to wake it.",
+)
+TARGET_FAILURES = Metric(
+    "hibernator_plan_target_failures_total",
+    "counter",
+    ("type",),
+    "Attempts at targets of HibernatePlans that failed, by type of target.",
+)
+METRICS: Final = (OPERATIONS, OPERATION_SECONDS, TARGET_FAILURES)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Memory:
+    """What this process knows about one plan."""
+
+    uid: str
+    stored: dict[str, Stored] | None = None
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    progress: dict[str, Progress] = field(default_factory=dict)
+    looked: tuple[int, str] | None = None  # the generation and state that a dry run looked at
+    laid_out: tuple[object, PlanTimeline, tuple[str, ...]] | None = None
+    problems: tuple[int, tuple[Problem, ...]] | None = None
+    kept_asleep: Instant | None = None
+
+
+class PlanReconciler:
+    def __init__(
+        self,
+        client: Client,
+        plans: Cache[HibernatePlan],
+        exceptions: Cache[ScheduleException],
+        holiday_maps: Cache[HolidayMap],
+        restore_maps: Cache[Object],
+        *,
+        registry: Registry,
+        recorder: Recorder,
+        clock: Clock,
+        metrics: Metrics,
+    ) -> None:
+        self._client = client
+        self._plans = plans
+        self._exceptions = exceptions
+        self._holiday_maps = holiday_maps
+        self._restore_maps = restore_maps
+        self._restore = RestoreData(client)
+        self._runner = Runner(registry, self._restore)
+        self._recorder = recorder
+        self._clock = clock
+        self._metrics = metrics
+        self._memories: dict[Key, _Memory] = {}
+
+    async def reconcile(self, key: Key) -> Result:
+        plan = self._plans.get(*key)
+        if plan is None:
+            self._memories.pop(key, None)
+            return Result()
+        memory = self._memories.get(key)
+        if memory is None or memory.uid != plan.metadata.uid:
+            memory = self._memories[key] = _Memory(plan.metadata.uid)
+        try:
+            return await self._pass(plan, memory)
+        except (ApiError, TimeoutError, OSError):
+            # Nobody knows what was written: read it again.
+            memory.stored = None
+            memory.progress.clear()
+            raise
+
+    async def _pass(self, plan: HibernatePlan, memory: _Memory) -> Result:
+        now = self._clock.now()
+        if FINALIZER not in plan.metadata.finalizers:
+            if is_deleted(plan):
+                return Result()
+            plan = await self._set_finalizers(plan, (*plan.metadata.finalizers, FINALIZER))
+        seen = await self._gather(plan, memory, now)
+        decision = decide(seen, now)
+        if decision.release:
+            return await self._release(plan, memory)
+        plan = await self._write_status(plan, decision.status)
+        if not only_looks(plan):
+            memory.outcomes.clear()
+        after = await self._work(plan, memory, decision, now)
+        return Result(min(after, await self._keep_asleep(plan, memory, now)))
+
+    async def _gather(self, plan: HibernatePlan, memory: _Memory, now: Instant) -> Seen:
+        stored, broken = await self._stored(plan, memory)
+        problems = (*self._problems(plan, memory), *broken)
+        mine = self._exceptions.find(BY_PLAN, f"{plan.metadata.namespace}/{plan.metadata.name}")
+        clock: Clockwise | None = None
+        troubles: tuple[str, ...] = ()
+        if not only_looks(plan) and memory.looked:
+            memory.looked = None
+            memory.outcomes.clear()
+        if not problems:
+            timeline, troubles = self._timeline(plan, memory, mine)
+            clock = clockwise(timeline, now)
+            if only_looks(plan) and memory.looked != (plan.metadata.generation, clock.wanted):
+                memory.looked = plan.metadata.generation, clock.wanted
+                memory.outcomes.clear()
+        by_name = {target.name: target for target in plan.spec.targets}
+        return Seen(
+            plan=plan,
+            clock=clock,
+            kept=frozenset(stored),
+            changed=frozenset(
+                name for name, one in stored.items() if name in by_name and one.kept.target != by_name[name]
+            ),
+            outcomes=memory.outcomes,
+            exceptions=exception_entries(mine),
+            problems=problems,
+            unreadable=bool(broken),
+            troubles=troubles,
+        )
+
+    async def _stored(
+        self, plan: HibernatePlan, memory: _Memory
+    ) -> tuple[Mapping[str, Stored], tuple[Problem, ...]]:
+        if memory.stored is None:
+            namespace, name = plan.metadata.namespace, plan.metadata.name
+            quiet = plan.status.current_operation is None and standing(plan.status, ()) == "Awake"
+            if quiet and not self._restore_maps.find(BY_PLAN, f"{namespace}/{name}"):
+                memory.stored = {}
+            else:
+                try:
+                    memory.stored = await self._restore.load(namespace, name)
+                except ValueError as error:
+                    fix = "Correct what was changed by hand in the ConfigMaps hibernator-restore-*."
+                    return {}, (Problem("restore data", name, f"it cannot be read: {error}", fix),)
+        return memory.stored, ()
+
+    def _problems(self, plan: HibernatePlan, memory: _Memory) -> tuple[Problem, ...]:
+        generation = plan.metadata.generation
+        if memory.problems is None or memory.problems[0] != generation:
+            found = (*check_schedule(plan.spec.schedule), *check_plan(encode(plan)))
+            memory.problems = generation, found
+        return memory.problems[1]
+
+    def _timeline(
+        self, plan: HibernatePlan, memory: _Memory, mine: Iterable[ScheduleException]
+    ) -> tuple[PlanTimeline, tuple[str, ...]]:
+        holidays = plan.spec.schedule.holidays
+        source = holidays.source_ref if holidays else None
+        found = self._holiday_maps.get(plan.metadata.namespace, source.name) if source else None
+        active = sorted(
+            (one for one in mine if one.status.state == "Active" and not one.metadata.deletion_timestamp),
+            key=lambda one: (one.spec.valid_from, one.metadata.name),
+        )
+        made_of = (
+            plan.metadata.generation,
+            found and (found.metadata.uid, found.metadata.resource_version),
+            tuple((one.metadata.uid, one.metadata.generation) for one in active),
+        )
+        if memory.laid_out is None or memory.laid_out[0] != made_of:
+            memory.laid_out = made_of, *lay_out(plan, active, found)
+        return memory.laid_out[1:]
+
+    async def _work(self, plan: HibernatePlan, memory: _Memory, decision: Decision, now: Instant) -> float:
+        if not decision.runs:
+            memory.progress.clear()
+            return decision.after
+        steps = await asyncio.gather(*(self._run(plan, memory, run, now) for run in decision.runs))
+        for run, step in zip(decision.runs, steps, strict=True):
+            memory.outcomes[run.name] = step.outcome
+            if step.outcome.state != "working":
+                memory.progress.pop(run.name, None)
+        return min(decision.after, *(step.after for step in steps))
+
+    async def _run(self, plan: HibernatePlan, memory: _Memory, run: Run, now: Instant) -> Step:
+        stored = memory.stored if memory.stored is not None else {}
+        job = _job(plan, run, stored, now)
+        if run.operation == "Look":
+            return Step(await self._runner.look(job))
+        progress = memory.progress.get(run.name)
+        if progress is None or progress.attempt != job.attempt:
+            progress = memory.progress[run.name] = Progress(job.attempt)
+        step = await self._runner.step(job, run.operation, stored, progress)
+        if step.outcome.state in {"failed", "hopeless"}:
+            self._metrics.count(TARGET_FAILURES, job.target.type)
+        return step
+
+    async def _keep_asleep(self, plan: HibernatePlan, memory: _Memory, now: Instant) -> float:
+        """Look after what wakes by itself, while nothing else is going on."""
+        resting = plan.status.phase == "Hibernated" and not plan.spec.dry_run
+        watched = {
+            name: pause
+            for name, one in (memory.stored or {}).items()
+            if resting and (pause := self._runner.looks_again(one.kept.target.type))
+        }
+        if not watched:
+            memory.kept_asleep = None
+            return float("inf")
+        pause = min(watched.values())
+        last = memory.kept_asleep or now
+        if (now - last).total("seconds") >= pause:
+            for name in watched:
+                stored = memory.stored or {}
+                job = _job(plan, Run(name=name, operation="Wake"), stored, now)
+                for item, error in (await self._runner.keep_asleep(job, stored[name].kept)).items():
+                    log.warning("an item is awake and cannot be put to sleep", item=item, why=str(error))
+            last = now
+        memory.kept_asleep = last
+        return pause - (now - last).total("seconds")
+
+    async def _release(self, plan: HibernatePlan, memory: _Memory) -> Result:
+        if LEAVE_ASLEEP in plan.metadata.annotations:
+            for stored in (memory.stored or {}).values():
+                await self._restore.leave(stored)
+        await self._set_finalizers(plan, [one for one in plan.metadata.finalizers if one != FINALIZER])
+        return Result()
+
+    async def _set_finalizers(self, plan: HibernatePlan, finalizers: Iterable[str]) -> HibernatePlan:
+        metadata = plan.metadata
+        written = await self._client.patch(
+            PLANS,
+            metadata.name,
+            metadata.namespace,
+            {"metadata": {"finalizers": list(finalizers)}},
+            resource_version=metadata.resource_version,
+        )
+        self._plans.wrote(written)
+        return written
+
+    async def _write_status(self, plan: HibernatePlan, status: HibernatePlanStatus) -> HibernatePlan:
+        if status == plan.status:
+            return plan
+        metadata = plan.metadata
+        written = await self._client.patch(
+            PLANS,
+            metadata.name,
+            metadata.namespace,
+            {"status": merge_patch(encode(plan.status), encode(status))},
+            resource_version=metadata.resource_version,
+            subresource="status",
+        )
+        self._plans.wrote(written)
+        for tell in tells(plan.status, status):
+            self._recorder.note(PLANS, plan, tell.type, tell.reason, tell.message)
+        self._count(plan.status, status)
+        return written
+
+    def _count(self, before: HibernatePlanStatus, after: HibernatePlanStatus) -> None:
+        if not before.current_operation or before.current_operation == after.current_operation:
+            return
+        for cycle in after.history:
+            ended = cycle.wake if before.current_operation == "Wake" else cycle.sleep
+            if cycle.cycle == before.cycle and ended and ended.result:
+                self._metrics.count(OPERATIONS, before.current_operation, ended.result)
+                self._metrics.observe(
+                    OPERATION_SECONDS, ended.duration_seconds or 0.0, before.current_operation
+                )
+
+
+def plan_controller(
+    client: Client,
+    *,
+    registry: Registry,
+    recorder: Recorder,
+    clock: Clock,
+    metrics: Metrics,
+    workers: int,
+    namespace: str = "",
+) -> Controller:
+    """The controller with its watches."""
+    plans = Cache(client, PLANS, namespace, metrics=metrics)
+    plans.index(BY_HOLIDAYS, _holiday_keys)
+    exceptions = Cache(client, EXCEPTIONS, namespace, metrics=metrics)
+    exceptions.index(BY_PLAN, lambda one: (f"{one.metadata.namespace}/{one.spec.plan_ref.name}",))
+    holiday_maps = Cache(client, HOLIDAY_MAPS, namespace)
+    restore_maps = Cache(client, RESTORE_MAPS, namespace, label_selector=f"{LABEL}=true")
+    restore_maps.index(
+        BY_PLAN, lambda one: (f"{one.metadata.namespace}/{one.metadata.labels.get(PLAN_LABEL, '')}",)
+    )
+    reconciler = PlanReconciler(
+        client,
+        plans,
+        exceptions,
+        holiday_maps,
+        restore_maps,
+        registry=registry,
+        recorder=recorder,
+        clock=clock,
+        metrics=metrics,
+    )
+
+    def of_holidays(found: HolidayMap) -> Iterable[Key]:
+        for plan in plans.find(BY_HOLIDAYS, f"{found.metadata.namespace}/{found.metadata.name}"):
+            yield Key(plan.metadata.namespace, plan.metadata.name)
+
+    return Controller(
+        "hibernateplan",
+        reconciler.reconcile,
+        sources=[
+            For(plans),
+            Watches(exceptions, lambda one: (Key(one.metadata.namespace, one.spec.plan_ref.name),)),
+            Watches(holiday_maps, of_holidays),
+            Watches(restore_maps, lambda _one: ()),
+        ],
+        clock=clock,
+        metrics=metrics,
+        workers=workers,
+    )
+
+
+def _job(plan: HibernatePlan, run: Run, stored: Mapping[str, Stored], now: Instant) -> Job:
+    """The target as the spec has it; on waking, as it was when it went to sleep."""
+    known = states(plan.status).get(run.name)
+    target = next((one for one in plan.spec.targets if one.name == run.name), None)
+    if run.operation == "Wake" and run.name in stored:
+        target = stored[run.name].kept.target
+    return Job(
+        namespace=plan.metadata.namespace,
+        plan=plan.metadata.name,
+        uid=plan.metadata.uid,
+        cycle=plan.status.cycle or 0,
+        target=target or Target(name=run.name, type="noop"),
+        attempt=(known.attempts if known else None) or 1,
+        began=Instant(known.started_at) if known and known.started_at else now,
+        now=now,
+    )
+
+
+def _holiday_keys(plan: HibernatePlan) -> Iterable[str]:
+    holidays = plan.spec.schedule.holidays
+    if holidays and holidays.source_ref:
+        yield f"{plan.metadata.namespace}/{holidays.source_ref.name}"

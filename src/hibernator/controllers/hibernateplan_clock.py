@@ -1,0 +1,88 @@
+"""What the clock says to a plan: schedule, holidays and active exceptions as one answer."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from whenever import Instant
+
+from hibernator.api.hibernateplan import HibernatePlan
+from hibernator.api.holidaymap import HolidayMap
+from hibernator.api.planstatus import ActiveException, NextTransition, Rest
+from hibernator.api.scheduleexception import ScheduleException
+from hibernator.decisions.conditions import whole_second
+from hibernator.decisions.hibernateplan import Clockwise, active_exceptions
+from hibernator.schedule.holidays import load_holidays
+from hibernator.schedule.plan import PlanTimeline
+from hibernator.schedule.problems import check_exception
+from hibernator.schedule.timeline import Answer
+from hibernator.schedule.verdicts import State
+
+_CHANGES: Final = 64  # of reason or window, without one of state, after which there is no next transition
+_SHOWN: Final = frozenset({"Active", "Expired"})
+
+
+def lay_out(
+    plan: HibernatePlan, active: Sequence[ScheduleException], found: HolidayMap | None
+) -> tuple[PlanTimeline, tuple[str, ...]]:
+    """The plan's timeline, and what was wrong with what it was made of."""
+    schedule = plan.spec.schedule
+    holidays, problems = load_holidays(schedule.holidays, found.data if found else None)
+    troubles = [f"{p.path}: {p.message}. {p.fix}" for p in problems]
+    source = schedule.holidays.source_ref if schedule.holidays else None
+    if source and not found:
+        troubles.append(
+            f"ConfigMap {source.name} does not exist: no day is a holiday. Create it, or correct its name."
+        )
+    usable = []
+    for one in active:
+        if mistakes := list(check_exception(one.spec)):
+            why = " ".join(f"{p.path}: {p.message}. {p.fix}" for p in mistakes)
+            troubles.append(f"ScheduleException {one.metadata.name} bends nothing: {why}")
+        else:
+            usable.append((one.metadata.name, one.spec))
+    return PlanTimeline(schedule, usable, holidays), tuple(troubles)
+
+
+def clockwise(timeline: PlanTimeline, now: Instant) -> Clockwise:
+    answer = timeline.at(now)
+    return Clockwise(
+        wanted=_rest(answer),
+        reason=str(answer.reason),
+        message=answer.message,
+        until=answer.until,
+        following=_following(timeline, answer),
+    )
+
+
+def exception_entries(mine: Iterable[ScheduleException]) -> tuple[ActiveException, ...]:
+    """The entries of `status.activeExceptions`. One that was deleted is not remembered."""
+    return active_exceptions(
+        ActiveException(
+            name=one.metadata.name,
+            type=one.spec.type,
+            valid_from=one.spec.valid_from,
+            valid_until=one.spec.valid_until,
+            state=one.status.state,
+            applied_at=one.status.applied_at,
+            expired_at=one.status.expired_at,
+        )
+        for one in mine
+        if one.status.state in _SHOWN and not one.metadata.deletion_timestamp
+    )
+
+
+def _following(timeline: PlanTimeline, answer: Answer[State]) -> NextTransition | None:
+    """When the state itself changes next; reasons and windows change more often."""
+    before, until = answer.value, answer.until
+    for _ in range(_CHANGES):
+        if until is None:
+            return None
+        later = timeline.at(until)
+        if later.value is not before:
+            return NextTransition(at=whole_second(until), to=_rest(later), reason=str(later.reason))
+        until = later.until
+    return None
+
+
+def _rest(answer: Answer[State]) -> Rest:
+    return "Asleep" if answer.value is State.ASLEEP else "Awake"

@@ -1,0 +1,141 @@
+"""Restore data in the API server: ConfigMaps that nobody loses by accident.
+
+They have no owner, because a deletion in the foreground takes what is owned first, and the plan's sleepers
+are woken from these. They have a finalizer, because a `kubectl delete configmaps --all` must not cost the
+morning. An entry never moves from one part to another, so that no write can lose it between the two.
+"""
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from hibernator.api.core import CONFIG_MAPS, ConfigMap
+from hibernator.decisions.hibernateplan_restore import (
+    FINALIZER,
+    LABEL,
+    PLAN_LABEL,
+    TARGET_LABEL,
+    Entry,
+    Kept,
+    name_of,
+    parts,
+    read,
+)
+from hibernator.kube.client import Client
+from hibernator.kube.errors import NotFound
+
+
+@dataclass(slots=True)
+class _Part:
+    found: ConfigMap
+    keys: frozenset[str]
+
+
+@dataclass(slots=True)
+class Stored:
+    """What the API server holds of one target."""
+
+    kept: Kept
+    parts: dict[int, _Part] = field(default_factory=dict)
+
+
+class RestoreData:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def load(self, namespace: str, plan: str) -> dict[str, Stored]:
+        """Everything that is kept for a plan, from the API server itself. ValueError if it cannot be read."""
+        selector = f"{LABEL}=true,{PLAN_LABEL}={plan}"
+        by_target: dict[str, dict[int, _Part]] = {}
+        for found in await self._client.list(CONFIG_MAPS, namespace, label_selector=selector):
+            target, number = found.metadata.labels.get(TARGET_LABEL, ""), _number(found)
+            by_target.setdefault(target, {})[number] = _part(found)
+        stored = {}
+        for target, by_number in by_target.items():
+            datas = [by_number[number].found.data for number in sorted(by_number)]
+            if kept := read(datas):
+                stored[target] = Stored(kept, by_number)
+        return stored
+
+    async def save(self, namespace: str, plan: str, kept: Kept, before: Stored | None) -> Stored:
+        """Make it durable. Entries stay in the part that has them; new ones go to new parts."""
+        now = Stored(kept, dict(before.parts) if before else {})
+        settled: set[str] = set()
+        for number, part in sorted(now.parts.items()):
+            mine = part.keys & kept.entries.keys()
+            settled |= mine
+            data = next(parts(Kept(target=kept.target, entries=_only(kept.entries, mine))))
+            if data != part.found.data:
+                now.parts[number] = await self._rewrite(part, data)
+        fresh = _only(kept.entries, kept.entries.keys() - settled)
+        following = max(now.parts, default=-1) + 1
+        if fresh or not now.parts:
+            for number, data in enumerate(parts(Kept(target=kept.target, entries=fresh)), following):
+                now.parts[number] = await self._create(namespace, plan, kept.target.name, number, data)
+        return now
+
+    async def drop(self, stored: Stored) -> None:
+        """Everything is awake: nothing needs to be kept."""
+        for part in stored.parts.values():
+            metadata = part.found.metadata
+            try:
+                await self._client.delete(CONFIG_MAPS, metadata.name, metadata.namespace, uid=metadata.uid)
+            except NotFound:
+                continue
+            await self._let_go(part)
+
+    async def leave(self, stored: Stored) -> None:
+        """Keep the data for people, but hold up no deletion any more."""
+        for part in stored.parts.values():
+            await self._let_go(part)
+
+    async def _let_go(self, part: _Part) -> None:
+        metadata = part.found.metadata
+        body = {"metadata": {"finalizers": [one for one in metadata.finalizers if one != FINALIZER]}}
+        with suppress(NotFound):
+            await self._client.patch(
+                CONFIG_MAPS, metadata.name, metadata.namespace, body, resource_version=None, uid=metadata.uid
+            )
+
+    async def _rewrite(self, part: _Part, data: Mapping[str, str]) -> _Part:
+        metadata = part.found.metadata
+        return _part(
+            await self._client.patch(
+                CONFIG_MAPS,
+                metadata.name,
+                metadata.namespace,
+                {"data": data},
+                resource_version=metadata.resource_version,
+            )
+        )
+
+    async def _create(
+        self, namespace: str, plan: str, target: str, number: int, data: Mapping[str, str]
+    ) -> _Part:
+        body: dict[str, Any] = {
+            "metadata": {
+                "name": name_of(plan, target, number),
+                "namespace": namespace,
+                "labels": {LABEL: "true", PLAN_LABEL: plan, TARGET_LABEL: target},
+                "finalizers": [FINALIZER],
+            },
+            "data": data,
+        }
+        return _part(await self._client.create(CONFIG_MAPS, body))
+
+
+def _part(found: ConfigMap) -> _Part:
+    kept = read([found.data])
+    return _Part(found, frozenset(kept.entries if kept else ()))
+
+
+def _number(found: ConfigMap) -> int:
+    number = found.metadata.name.rpartition(".")[2]
+    if not number.isdecimal():
+        raise ValueError(f"{found.metadata.name} does not end in the number of a part")
+    return int(number)
+
+
+def _only(entries: Mapping[str, Entry], keys: Iterable[str]) -> dict[str, Entry]:
+    return {key: entries[key] for key in keys}

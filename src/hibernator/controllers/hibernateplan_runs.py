@@ -1,0 +1,262 @@
+"""Work on one target, in slices: what a process remembers between them only saves it work.
+
+A slice ends after so many items, so that the status can tell how far it is and the schedule can change its
+mind. A process that comes after a crash begins the attempt again; whatever was done is found done.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from hibernator.api.planstatus import ItemCount, Operation
+from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
+from hibernator.decisions.hibernateplan_restore import Entry, Kept, Saving, merge, released
+from hibernator.decisions.hibernateplan_status import Outcome
+from hibernator.executors.protocol import (
+    Executor,
+    ExecutorError,
+    Job,
+    Permanent,
+    Saved,
+    Throttled,
+)
+from hibernator.executors.registry import Registry
+
+SLICE: Final = 250  # items between two writes of the status
+AT_ONCE: Final = 16  # items of all plans together
+SETTLE_SECONDS: Final = 5.0
+THROTTLED_SECONDS: Final = 600.0  # for so long a target may be asked to wait before that is a failure
+_TOLD: Final = 3  # failures that are told by name
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far one attempt at one target is."""
+
+    attempt: int
+    prepared: bool = False
+    todo: list[Saved] = field(default_factory=list)
+    settling: list[Saved] = field(default_factory=list)
+    failed: dict[str, ExecutorError] = field(default_factory=dict)
+    done: int = 0
+    skipped: int = 0
+    saving: Saving = field(default_factory=Saving)
+
+    @property
+    def items(self) -> ItemCount:
+        total = self.done + self.skipped + len(self.failed) + len(self.todo)
+        return ItemCount(total=total, done=self.done, failed=len(self.failed), skipped=self.skipped)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What came out of a slice, and after how many seconds the next one makes sense."""
+
+    outcome: Outcome
+    after: float = 0.0
+
+
+class Runner:
+    """Does the work, on as many items at once as is good for everybody."""
+
+    def __init__(self, registry: Registry, restore: RestoreData) -> None:
+        self._registry = registry
+        self._restore = restore
+        self._turns = asyncio.Semaphore(AT_ONCE)
+
+    async def step(
+        self, job: Job, operation: Operation, stored: dict[str, Stored], progress: Progress
+    ) -> Step:
+        """Do the next slice. `stored` is kept true to what the API server holds."""
+        try:
+            executor = self._registry[job.target.type]
+            if not progress.prepared:
+                prepare = self._prepare_sleep if operation == "Sleep" else self._prepare_wake
+                await prepare(executor, job, stored, progress)
+                progress.prepared = True
+            act = executor.sleep if operation == "Sleep" else executor.wake
+            if wait := await self._act(job, act, progress):
+                return _waiting(job, progress, wait)
+            if progress.todo:
+                return Step(Outcome(state="working", items=progress.items))
+            if progress.failed:
+                await self._forget_woken(job, operation, stored, progress)
+                return Step(_failed(progress))
+            return await self._end(executor, job, operation, stored, progress)
+        except Throttled as error:
+            return _waiting(job, progress, error)
+        except ExecutorError as error:
+            return Step(_gave_up(error, progress))
+
+    async def look(self, job: Job) -> Outcome:
+        """What a sleep would do, for a dry run."""
+        try:
+            found = await self._registry[job.target.type].discover(job)
+        except ExecutorError as error:
+            return _gave_up(error, Progress(job.attempt))
+        awake = [item for item in found if item.restore is not None]
+        saving = sum((item.saving for item in awake), Saving())
+        message = (
+            f"Dry run: {len(awake)} of {len(found)} items would sleep, which saves {saving.cpu_cores:g} CPU "
+            f"cores and {saving.memory_gib:g} GiB of memory."
+        )
+        skipped = len(found) - len(awake)
+        return Outcome(state="done", items=ItemCount(total=len(found), skipped=skipped), message=message)
+
+    async def keep_asleep(self, job: Job, kept: Kept) -> dict[str, ExecutorError]:
+        """Put to sleep again what somebody else has woken, for the kinds that ask for it."""
+        executor = self._registry[job.target.type]
+        failed: dict[str, ExecutorError] = {}
+        await self._each(_saved(kept.sleeping), lambda item: executor.sleep(job, item), failed)
+        return failed
+
+    def looks_again(self, type_: str) -> float | None:
+        try:
+            return self._registry[type_].looks_again
+        except ExecutorError:
+            return None
+
+    async def _prepare_sleep(
+        self, executor: Executor, job: Job, stored: dict[str, Stored], progress: Progress
+    ) -> None:
+        name = job.target.name
+        found = await executor.discover(job)
+        before = stored.get(name)
+        known: dict[str, Entry] = {}
+        if before:
+            gone = released(before.kept, job.target, found)
+            await self._release(job, before, gone)
+            known = {key: entry for key, entry in before.kept.entries.items() if key not in gone}
+        entries = merge(known, found, job.cycle)
+        kept = Kept(target=job.target, entries=entries)
+        if entries or before:
+            stored[name] = await self._restore.save(job.namespace, job.plan, kept, before)
+        progress.todo = _saved(kept.sleeping)
+        progress.skipped = len(entries) - len(progress.todo)
+        progress.saving = sum((entry.saving for entry in kept.sleeping.values()), Saving())
+
+    async def _prepare_wake(
+        self, executor: Executor, job: Job, stored: dict[str, Stored], progress: Progress
+    ) -> None:
+        del executor
+        kept = stored[job.target.name].kept if job.target.name in stored else None
+        progress.todo = _saved(kept.sleeping) if kept else []
+        progress.skipped = len(kept.entries) - len(progress.todo) if kept else 0
+
+    async def _release(self, job: Job, before: Stored, gone: dict[str, Entry]) -> None:
+        """Wake what the plan does not cover any more, before it is forgotten."""
+        if not gone:
+            return
+        executor = self._registry[before.kept.target.type]
+        was = replace(job, target=before.kept.target)
+        failed: dict[str, ExecutorError] = {}
+        await self._each(_saved(gone), lambda item: executor.wake(was, item), failed)
+        for error in failed.values():
+            raise error
+
+    async def _act(
+        self, job: Job, act: Callable[[Job, Saved], Awaitable[None]], progress: Progress
+    ) -> Throttled | None:
+        batch, rest = progress.todo[:SLICE], progress.todo[SLICE:]
+        failed: dict[str, ExecutorError] = {}
+        await self._each(batch, lambda item: act(job, item), failed)
+        throttled = {key: error for key, error in failed.items() if isinstance(error, Throttled)}
+        progress.failed |= {key: error for key, error in failed.items() if key not in throttled}
+        finished = [item for item in batch if item.key not in failed]
+        progress.done += len(finished)
+        progress.settling += finished
+        progress.todo = [item for item in batch if item.key in throttled] + rest
+        return next(iter(throttled.values()), None)
+
+    async def _each(
+        self,
+        items: Iterable[Saved],
+        act: Callable[[Saved], Awaitable[None]],
+        failed: dict[str, ExecutorError],
+    ) -> None:
+        async def one(item: Saved) -> None:
+            async with self._turns:
+                try:
+                    await act(item)
+                except ExecutorError as error:
+                    failed[item.key] = error
+
+        await asyncio.gather(*map(one, items))
+
+    async def _end(
+        self,
+        executor: Executor,
+        job: Job,
+        operation: Operation,
+        stored: dict[str, Stored],
+        progress: Progress,
+    ) -> Step:
+        if (patience := executor.patience(job)) is not None:
+            progress.settling = await self._unsettled(executor, job, operation, progress.settling)
+            waited = (job.now - job.began).total("seconds")
+            if progress.settling and waited >= patience:
+                names = ", ".join(item.key for item in progress.settling[:_TOLD])
+                message = f"{len(progress.settling)} items have not settled within {patience:g} s: {names}."
+                return Step(Outcome(state="failed", items=progress.items, message=message))
+            if progress.settling:
+                message = f"Waiting for {len(progress.settling)} items to settle."
+                working = Outcome(state="working", items=progress.items, message=message)
+                return Step(working, min(SETTLE_SECONDS, patience - waited))
+        if operation == "Wake" and (woken := stored.get(job.target.name)):
+            await self._restore.drop(woken)
+            del stored[job.target.name]
+        state = "asleep" if operation == "Sleep" else "awake"
+        message = f"{progress.done} items are {state}."
+        if progress.skipped:
+            message += f" {progress.skipped} were asleep before and are left so."
+        done = Outcome(state="done", items=progress.items, message=message, saving=progress.saving)
+        return Step(done)
+
+    async def _unsettled(
+        self, executor: Executor, job: Job, operation: Operation, items: list[Saved]
+    ) -> list[Saved]:
+        unsettled: set[str] = set()
+
+        async def ask(item: Saved) -> None:
+            if not await executor.settled(job, item, "Asleep" if operation == "Sleep" else "Awake"):
+                unsettled.add(item.key)
+
+        failed: dict[str, ExecutorError] = {}
+        await self._each(items[:SLICE], ask, failed)
+        return [item for item in items[:SLICE] if item.key in unsettled | failed.keys()] + items[SLICE:]
+
+    async def _forget_woken(
+        self, job: Job, operation: Operation, stored: dict[str, Stored], progress: Progress
+    ) -> None:
+        """What was woken although others failed shall be woken only once."""
+        before = stored.get(job.target.name)
+        if operation == "Sleep" or before is None:
+            return
+        left = {key: entry for key, entry in before.kept.entries.items() if key in progress.failed}
+        kept = Kept(target=before.kept.target, entries=left)
+        stored[job.target.name] = await self._restore.save(job.namespace, job.plan, kept, before)
+
+
+def _saved(entries: dict[str, Entry]) -> list[Saved]:
+    return [Saved(key=key, restore=entry.was or {}) for key, entry in sorted(entries.items())]
+
+
+def _waiting(job: Job, progress: Progress, error: Throttled) -> Step:
+    if (job.now - job.began).total("seconds") >= THROTTLED_SECONDS:
+        return Step(Outcome(state="failed", items=progress.items, message=str(error)))
+    message = f"Asked to slow down: {error}"
+    return Step(Outcome(state="working", items=progress.items, message=message), max(error.retry_after, 1.0))
+
+
+def _failed(progress: Progress) -> Outcome:
+    named = [f"{key}: {error}" for key, error in sorted(progress.failed.items())[:_TOLD]]
+    more = len(progress.failed) - len(named)
+    message = " ".join(named) + (f" And {more} more." if more else "")
+    hopeless = all(isinstance(error, Permanent) for error in progress.failed.values())
+    return Outcome(state="hopeless" if hopeless else "failed", items=progress.items, message=message)
+
+
+def _gave_up(error: ExecutorError, progress: Progress) -> Outcome:
+    hopeless = isinstance(error, Permanent)
+    return Outcome(state="hopeless" if hopeless else "failed", items=progress.items, message=str(error))

@@ -1,0 +1,82 @@
+"""Nights of real workloads on the real control plane, compared item by item."""
+
+import json
+
+from support.clock import ManualClock
+from support.plan_scenes import EVENING, MORNING, PlanScene, every_kind, noop, plan, workloads
+
+KINDS = ("Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job")
+
+
+async def test_a_night_of_every_kind_of_workload_ends_as_it_began(scene: PlanScene) -> None:
+    scene.apply(*every_kind(), plan(workloads("all", scene.namespace, *KINDS)))
+    before = scene.workloads()
+    async with scene.operator() as run:
+        await run.advance_to("2026-03-02T19:59:59Z")
+        assert scene.workloads() == before
+        await run.advance_to(EVENING)
+        assert scene.phase() == "Hibernated"
+        asleep = scene.workloads()
+        assert {name: found["spec"].get("replicas") for name, found in asleep.items() if "/" in name} == {
+            "Deployment/web": 0,
+            "Deployment/api": 0,
+            "Deployment/off": 0,
+            "StatefulSet/db": 0,
+            "DaemonSet/agent": None,
+            "CronJob/report": None,
+            "CronJob/paused": None,
+            "Job/import": None,
+        }
+        assert asleep["DaemonSet/agent"]["spec"]["template"]["spec"]["nodeSelector"] == {
+            "hibernator.ardikabs.com/asleep": "true"
+        }
+        assert [asleep[f"CronJob/{name}"]["spec"]["suspend"] for name in ("report", "paused")] == [True, True]
+        assert asleep["Job/import"]["spec"]["suspend"] is True
+        kept = json.loads(scene.restore_data()[0]["data"]["items.json"])
+        assert kept[f"Deployment/{scene.namespace}/web"]["was"]["replicas"] == 3
+        assert kept[f"Deployment/{scene.namespace}/off"] == {"cycle": 1, "note": "was asleep already"}
+        await run.advance_to(MORNING)
+        assert scene.phase() == "Active"
+        assert scene.workloads() == before
+        assert scene.restore_data() == []
+
+
+async def test_the_status_tells_of_the_night(scene: PlanScene) -> None:
+    scene.apply(*every_kind(), plan(workloads("all", scene.namespace, *KINDS), noop("last")))
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        status = scene.plan_status()
+        assert status["progress"] == "2/2"
+        assert status["targets"][0]["items"] == {"total": 8, "done": 6, "failed": 0, "skipped": 2}
+        assert status["nextTransition"] == {
+            "at": "2026-03-03T06:00:00Z",
+            "to": "Awake",
+            "reason": "WorkingHours",
+        }
+        await run.advance_to(MORNING)
+        history = scene.plan_status()["history"]
+        assert [(one["cycle"], one["sleep"]["result"], one["wake"]["result"]) for one in history] == [
+            (1, "Succeeded", "Succeeded")
+        ]
+        await run.until(lambda: len(scene.events("nights")) == 4)
+        assert [reason for reason, _, _ in scene.events("nights")] == [
+            "SleepCompleted",
+            "SleepStarted",
+            "WakeCompleted",
+            "WakeStarted",
+        ]
+
+
+async def test_an_operator_that_was_down_for_days_goes_to_where_the_clock_says(scene: PlanScene) -> None:
+    scene.apply(*every_kind(), plan(workloads("all", scene.namespace, *KINDS)))
+    before = scene.workloads()
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+    async with scene.operator(ManualClock("2026-03-04T22:00:00Z")) as run:
+        await run.settle()
+        assert scene.phase() == "Hibernated"
+        assert scene.plan_status()["cycle"] == 1
+    async with scene.operator(ManualClock("2026-03-05T12:00:00Z")) as run:
+        await run.settle()
+        assert scene.phase() == "Active"
+        assert scene.workloads() == before

@@ -1,0 +1,130 @@
+"""Small scenes for tests of plans: workloads of every kind, a plan over them, and questions about both."""
+
+import json
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from support.clock import ManualClock
+from support.operators import Running, running
+from support.scaler_scenes import Scene, workload
+
+EVENING = "2026-03-02T20:00:00Z"
+MORNING = "2026-03-03T06:00:00Z"
+ELSEWHERE = "hibernator-system"  # where the operator of a test lives: not among what it puts to sleep
+
+
+class PlanScene(Scene):
+    """Speaks to the API server as a user of plans would."""
+
+    def operator(self, clock: ManualClock | None = None) -> AbstractAsyncContextManager[Running]:
+        return running(self.cluster.kubeconfig, self.namespace, clock, home=ELSEWHERE)
+
+    def plan_status(self, name: str = "nights") -> dict[str, Any]:
+        found: dict[str, Any] = self.get("hplan", name).get("status", {})
+        return found
+
+    def phase(self, name: str = "nights") -> str:
+        return str(self.plan_status(name).get("phase", ""))
+
+    def target_states(self, name: str = "nights") -> dict[str, str]:
+        return {target["name"]: target["state"] for target in self.plan_status(name).get("targets", [])}
+
+    def restore_data(self) -> list[dict[str, Any]]:
+        out = self.cluster.kubectl(
+            "get",
+            "configmaps",
+            "-n",
+            self.namespace,
+            "-l",
+            "hibernator.ardikabs.com/restore-data=true",
+            "-o",
+            "json",
+        ).stdout
+        found: list[dict[str, Any]] = json.loads(out)["items"]
+        return found
+
+    def workloads(self) -> dict[str, Any]:
+        """Everything about the workloads that a night must not change."""
+        return dict(self._workloads())
+
+    def _workloads(self) -> Iterator[tuple[str, Any]]:
+        out = self.cluster.kubectl(
+            "get", "deployments,statefulsets,daemonsets,cronjobs,jobs", "-n", self.namespace, "-o", "json"
+        ).stdout
+        for found in json.loads(out)["items"]:
+            metadata = found["metadata"]
+            annotations = {
+                key: value
+                for key, value in metadata.get("annotations", {}).items()
+                if "kubernetes.io" not in key and not key.startswith("deprecated.")
+            }
+            yield f"{found['kind']}/{metadata['name']}", {"spec": found["spec"], "annotations": annotations}
+
+
+def plan(*targets: dict[str, Any], name: str = "nights", **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "hibernator.ardikabs.com/v1alpha1",
+        "kind": "HibernatePlan",
+        "metadata": {"name": name},
+        "spec": {
+            "schedule": {
+                "timezone": "UTC",
+                "offHours": [
+                    {"start": "20:00", "end": "06:00", "daysOfWeek": ["MON", "TUE", "WED", "THU", "FRI"]}
+                ],
+            },
+            "targets": list(targets),
+        }
+        | spec,
+    }
+
+
+def noop(name: str, **parameters: Any) -> dict[str, Any]:
+    return {"name": name, "type": "noop", "parameters": parameters}
+
+
+def workloads(name: str, namespace: str, *kinds: str, **more: Any) -> dict[str, Any]:
+    parameters = {"namespace": {"literals": [namespace]}, "includedGroups": list(kinds or ("Deployment",))}
+    return {"name": name, "type": "workloadscaler", "parameters": parameters | more}
+
+
+def cron_job(name: str = "report", *, suspend: bool = False) -> dict[str, Any]:
+    template = {"spec": {**_pod(), "restartPolicy": "Never"}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": name},
+        "spec": {
+            "schedule": "0 0 1 1 *",
+            "suspend": suspend,
+            "jobTemplate": {"spec": {"template": template}},
+        },
+    }
+
+
+def job(name: str = "import") -> dict[str, Any]:
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name},
+        "spec": {"template": {"spec": {**_pod(), "restartPolicy": "Never"}}},
+    }
+
+
+def every_kind() -> list[dict[str, Any]]:
+    """One of each, and one of each that is asleep already."""
+    return [
+        workload(name="web", replicas=3),
+        workload(name="api", replicas=1),
+        workload(name="off", replicas=0),
+        workload("StatefulSet", "db", 2, serviceName="db"),
+        workload("DaemonSet", "agent"),
+        cron_job("report"),
+        cron_job("paused", suspend=True),
+        job("import"),
+    ]
+
+
+def _pod() -> dict[str, Any]:
+    return {"containers": [{"name": "main", "image": "registry.example/main:1"}]}
