@@ -14,7 +14,7 @@ from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.kube.client import Client
 from hibernator.kube.clock import steady
-from hibernator.kube.metrics import CACHE_OBJECTS, Metrics
+from hibernator.kube.metrics import CACHE_OBJECTS, CACHE_SILENT_SECONDS, CACHE_UNDECODABLE, Metrics
 from hibernator.kube.reflector import Habits, Reflector, Selection
 from hibernator.kube.store import Store
 
@@ -40,6 +40,8 @@ class Cache(Store[T]):
         selection = Selection(namespace, label_selector, field_selector)
         self._reflector = Reflector(client, self, selection, habits or Habits(), metrics)
         metrics.follow(CACHE_OBJECTS, lambda: len(self), kind.resource)
+        metrics.follow(CACHE_UNDECODABLE, lambda: len(self.undecodable), kind.resource)
+        metrics.follow(CACHE_SILENT_SECONDS, self.silent_for, kind.resource)
 
     @property
     def synced(self) -> asyncio.Event:

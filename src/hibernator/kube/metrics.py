@@ -5,7 +5,7 @@ registry is not prometheus-client's global one: two managers in one process (eve
 """
 
 from collections.abc import Callable, Iterable
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from prometheus_client import (
     CollectorRegistry,
@@ -77,6 +77,18 @@ RELISTS = Metric(
     "Full lists of a resource, the first included. Many of them are a burden for the API server.",
 )
 CACHE_OBJECTS = Metric("hibernator_cache_objects", "gauge", ("resource",), "Objects held in a watch cache.")
+CACHE_UNDECODABLE = Metric(
+    "hibernator_cache_undecodable",
+    "gauge",
+    ("resource",),
+    "Objects left out of a watch cache, because they are not of the shape of their kind. The log says why.",
+)
+CACHE_SILENT_SECONDS = Metric(
+    "hibernator_cache_silent_seconds",
+    "gauge",
+    ("resource",),
+    "How long ago a watch cache last heard of the API server. Above two minutes, it is out of touch.",
+)
 API_REQUESTS = Metric(
     "hibernator_api_requests_total",
     "counter",
@@ -130,6 +142,8 @@ RUNTIME: Final = (
     WATCH_RESTARTS,
     RELISTS,
     CACHE_OBJECTS,
+    CACHE_UNDECODABLE,
+    CACHE_SILENT_SECONDS,
     API_REQUESTS,
     API_SECONDS,
     EVENTS_WRITTEN,
@@ -139,6 +153,9 @@ RUNTIME: Final = (
     WRITES_FENCED,
     LOOP_LAG_SECONDS,
 )
+
+
+M = TypeVar("M", Counter, Gauge, Histogram)
 
 
 class Metrics:
@@ -151,6 +168,7 @@ class Metrics:
         self._counters: dict[Metric, Counter] = {}
         self._gauges: dict[Metric, Gauge] = {}
         self._histograms: dict[Metric, Histogram] = {}
+        self._children: dict[tuple[object, tuple[str, ...]], Any] = {}
         for metric in table:
             self._add(metric)
 
@@ -166,21 +184,26 @@ class Metrics:
             )
 
     def count(self, metric: Metric, *labels: str, by: float = 1) -> None:
-        counter = self._counters[metric]
-        (counter.labels(*labels) if labels else counter).inc(by)
+        self._labelled(self._counters[metric], labels).inc(by)
 
     def set(self, metric: Metric, value: float, *labels: str) -> None:
-        gauge = self._gauges[metric]
-        (gauge.labels(*labels) if labels else gauge).set(value)
+        self._labelled(self._gauges[metric], labels).set(value)
 
     def follow(self, metric: Metric, value: Callable[[], float], *labels: str) -> None:
         """Let a gauge ask for its value when somebody reads it, which costs nothing until then."""
-        gauge = self._gauges[metric]
-        (gauge.labels(*labels) if labels else gauge).set_function(value)
+        self._labelled(self._gauges[metric], labels).set_function(value)
 
     def observe(self, metric: Metric, seconds: float, *labels: str) -> None:
-        histogram = self._histograms[metric]
-        (histogram.labels(*labels) if labels else histogram).observe(seconds)
+        self._labelled(self._histograms[metric], labels).observe(seconds)
+
+    def _labelled(self, family: M, labels: tuple[str, ...]) -> M:
+        """The one with these labels, remembered: prometheus-client takes longer to find it than to count."""
+        if not labels:
+            return family
+        found: M | None = self._children.get((family, labels))
+        if found is None:
+            found = self._children[family, labels] = family.labels(*labels)
+        return found
 
     def value(self, metric: Metric, *labels: str) -> float:
         """The present value: of a histogram, how many observations it has seen."""

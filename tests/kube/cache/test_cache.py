@@ -8,7 +8,7 @@ from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
-from hibernator.kube.metrics import CACHE_OBJECTS, RELISTS, Metrics
+from hibernator.kube.metrics import CACHE_OBJECTS, CACHE_UNDECODABLE, RELISTS, Metrics
 from hibernator.kube.reflector import Habits
 from support.caches import SELECTOR, World, following, running
 from support.faultproxy import Delay, FaultProxy
@@ -81,12 +81,14 @@ async def test_a_broken_object_hides_nothing_and_is_reported_until_it_is_mended(
 
     await world.client.create(CONFIG_MAPS, body("broken", v="no number"), world.namespace)
     await world.client.create(CONFIG_MAPS, body("fine"), world.namespace)
-    cache = Cache(shaken, NUMBERED, world.namespace, label_selector=SELECTOR)
+    metrics = Metrics()
+    cache = Cache(shaken, NUMBERED, world.namespace, label_selector=SELECTOR, metrics=metrics)
     changed = asyncio.Event()
     cache.on_change(lambda _old, _new: changed.set())
     async with running(cache), asyncio.timeout(30):
         await cache.wait_synced()
         assert [obj.metadata.name for obj in cache.values()] == ["fine"]
+        assert metrics.value(CACHE_UNDECODABLE, "configmaps") == 1
         assert "Expected `int`, got `str`" in cache.undecodable[(world.namespace, "broken")].why
         changed.clear()
         await world.client.create(CONFIG_MAPS, body("worse", v="nor this"), world.namespace)
