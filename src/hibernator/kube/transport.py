@@ -189,6 +189,14 @@ class Transport:
         )
 
 
+# What goes wrong before a request is on its way.
+_NOT_SENT: Final = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.ClientHttpProxyError,
+)
+
+
 class _LostError(aiohttp.ClientError):
     """A connection that broke after the request was on its way."""
 
@@ -207,14 +215,25 @@ async def _send_once(
 
 def _lost(call: Call, error: Exception) -> ApiError:
     """No answer, or half of one."""
-    sent = not isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        message = f"the API server's certificate is not to be trusted: {error.certificate_error}"
-    elif isinstance(error, TimeoutError):
-        message = "the API server did not answer in time"
-    else:
-        message = f"no connection to the API server: {str(error) or type(error).__name__}"
-    return Unavailable(message, maybe_committed=sent and not call.reads, request=str(call))
+    sent = not isinstance(error, _NOT_SENT)
+    return Unavailable(_told(error), maybe_committed=sent and not call.reads, request=str(call))
+
+
+def _told(error: Exception) -> str:
+    match error:
+        case aiohttp.ClientConnectorCertificateError():
+            return f"the API server's certificate is not to be trusted: {error.certificate_error}"
+        case aiohttp.ClientConnectorError():
+            why = error.os_error.strerror or error.os_error
+            return f"the API server at {error.host}:{error.port} cannot be reached: {why}"
+        case aiohttp.ClientHttpProxyError():
+            return f"the proxy does not connect to the API server: {error.status} {error.message}"
+        case TimeoutError():
+            return "the API server did not answer in time"
+        case aiohttp.ClientPayloadError():
+            return "the connection to the API server broke in the middle of an answer"
+        case _:
+            return f"the connection to the API server broke: {str(error) or type(error).__name__}"
 
 
 def _lively_socket(address: AddrInfoType) -> socket.socket:

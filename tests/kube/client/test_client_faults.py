@@ -76,6 +76,7 @@ async def test_a_write_that_never_arrived_looks_the_same_to_the_caller(
     with pytest.raises(Unavailable) as caught:
         await shaken.create(CONFIG_MAPS, _A, namespace)
     assert caught.value.maybe_committed
+    assert str(caught.value).startswith("the connection to the API server broke")
     assert (await shaken.create(CONFIG_MAPS, _A, namespace)).metadata.name == "a"
 
 
@@ -115,9 +116,19 @@ async def test_a_write_that_waits_in_vain_may_have_happened(
 async def test_a_write_that_found_nobody_cannot_have_happened() -> None:
     nobody = Place("x", Cluster(server="https://127.0.0.1:1"), User(), "default")
     async with Client(Credentials(nobody)) as client:
-        with pytest.raises(Unavailable, match="no connection") as caught:
+        with pytest.raises(Unavailable, match=r"127.0.0.1:1 cannot be reached: .*Connect") as caught:
             await client.create(CONFIG_MAPS, _A, "default")
     assert not caught.value.maybe_committed
+
+
+async def test_a_conflict_is_the_callers_to_resolve(
+    shaken: Client, proxy: FaultProxy, namespace: str
+) -> None:
+    await shaken.create(CONFIG_MAPS, _A, namespace)
+    rule = proxy.next(method="PATCH", action=Answer(409, "Conflict"), times=100)
+    with pytest.raises(Conflict):
+        await shaken.patch(CONFIG_MAPS, "a", namespace, {"data": {"n": "1"}}, resource_version=None)
+    assert rule.hits == 1
 
 
 @pytest.mark.parametrize("status", [500, 503, 504])

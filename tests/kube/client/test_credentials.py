@@ -197,6 +197,13 @@ async def test_a_proxy_is_used_if_the_kubeconfig_names_one(make: Maker) -> None:
     assert asked == [f"CONNECT {urlsplit(make.of.url).netloc} HTTP/1.1"]
 
 
+async def test_a_proxy_that_refuses_is_told_and_nothing_was_sent(make: Maker) -> None:
+    async with tunnel(refuses=True) as (url, _):
+        with pytest.raises(Unavailable, match="the proxy does not connect to the API server: 403") as caught:
+            await who_am_i(make(make.admin(), **{"proxy-url": url}))
+    assert not caught.value.maybe_committed
+
+
 @pytest.mark.parametrize(
     ("server", "exempt", "proxied"),
     [
@@ -307,7 +314,7 @@ def test_without_any_cluster_the_way_out_is_told(tmp_path: Path, monkeypatch: py
 
 
 @asynccontextmanager
-async def tunnel() -> AsyncIterator[tuple[str, list[str]]]:
+async def tunnel(*, refuses: bool = False) -> AsyncIterator[tuple[str, list[str]]]:
     """An HTTP proxy that connects to wherever it is asked to, and remembers what it was asked."""
     asked: list[str] = []
 
@@ -319,6 +326,10 @@ async def tunnel() -> AsyncIterator[tuple[str, list[str]]]:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         asked.append(head.splitlines()[0])
+        if refuses:
+            writer.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+            writer.close()
+            return
         host, port = head.split()[1].rsplit(":", 1)
         there, back = await asyncio.open_connection(host, int(port))
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
