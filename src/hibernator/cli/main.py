@@ -6,7 +6,7 @@ import sys
 import typer
 
 from hibernator import __version__
-from hibernator.cli import audit, controlplane, crds, operator, scaler
+from hibernator.cli import audit, controlplane, crds, demo, operator, scaler
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.offline import commands as offline
 
@@ -40,6 +40,7 @@ app.add_typer(audit.app, name="audit")
 app.add_typer(controlplane.app, name="controlplane")
 app.add_typer(scaler.app, name="scaler")
 app.command()(crds.crds)
+app.command()(demo.demo)
 app.command()(operator.operator)
 app.command()(operator.config)
 app.command()(offline.simulate)
