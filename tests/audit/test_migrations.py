@@ -1,7 +1,6 @@
 """The tables are made by migrations, the same on both databases, by whoever starts first."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -52,14 +51,3 @@ async def test_a_database_of_a_newer_version_is_left_alone_and_told(database: Da
         await connection.execute(text("UPDATE audit_version SET version_num = '9999'"))
     with pytest.raises(AuditUnavailable, match="written by a newer version of hibernator"):
         await migrate(database)
-
-
-async def test_sqlite_keeps_a_write_ahead_log_and_closes_the_file_to_others(tmp_path: Path) -> None:
-    file = tmp_path / "new" / "audit.db"
-    database = Database(f"sqlite:///{file}")
-    await migrate(database)
-    async with database.begin() as connection:
-        assert await connection.scalar(text("PRAGMA journal_mode")) == "wal"
-        assert await connection.scalar(text("PRAGMA synchronous")) == 2  # FULL
-    await database.close()
-    assert file.stat().st_mode & 0o777 == 0o600

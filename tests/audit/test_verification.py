@@ -8,10 +8,10 @@ from whenever import TimeDelta
 from hibernator.audit.chain import Entry, Link, append
 from hibernator.audit.database import Database
 from hibernator.audit.reading import PAGE, Filter, Reader
-from hibernator.audit.schema import CHAIN, EVENTS, to_row
+from hibernator.audit.schema import CHAIN, EVENTS
 from hibernator.audit.store import Store
 from hibernator.audit.verification import Verdict, verify
-from support.trail import NOON, sleeps, slept
+from support.trail import NOON, sleeps, slept, to_row
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ async def test_a_chain_recomputed_as_a_whole_is_found_by_a_known_end(
     statements: list[Executable] = []
     link = entries[1].link
     for old in entries[2:]:
-        new = append(link, msgspec.structs.replace(old, error="rewritten"), NOON)
+        new = append(link, msgspec.structs.replace(slept(old.sequence), error="rewritten"), NOON)
         statements.append(update(EVENTS).where(row(old.sequence)).values(to_row(new)))
         link = new.link
     statements.append(update(CHAIN).values(head_hash=link.hash))

@@ -2,15 +2,17 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from hypothesis import strategies as st
 from sqlalchemy import select
 from whenever import Instant
 
+from hibernator.audit.chain import Entry
 from hibernator.audit.database import Database
 from hibernator.audit.event import AuditEvent, Resource, event
 from hibernator.audit.reading import Filter, Reader
-from hibernator.audit.schema import INBOX
+from hibernator.audit.schema import COLUMNS, INBOX, to_values
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # NUL and lone surrogates included
 ANY_DATA = st.dictionaries(
@@ -18,7 +20,7 @@ ANY_DATA = st.dictionaries(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | ANY_TEXT,
         lambda inner: st.lists(inner) | st.dictionaries(ANY_TEXT, inner),
-        max_leaves=8,
+        max_leaves=4,
     ),
 )
 
@@ -38,6 +40,11 @@ def slept(cycle: int, *, at: Instant = NOON, name: str = "nightly") -> AuditEven
 
 def sleeps(*cycles: int, at: Instant = NOON) -> list[AuditEvent]:
     return [slept(cycle, at=at) for cycle in cycles]
+
+
+def to_row(entry: Entry) -> dict[str, Any]:
+    """An entry by the names of its columns."""
+    return dict(zip(COLUMNS, to_values(entry, lambda moment: moment), strict=True))
 
 
 async def ids(database: Database) -> list[str]:

@@ -50,7 +50,7 @@ class Entry(_Placed):
 
 def append(previous: Link, event: AuditEvent, recorded_at: Instant) -> Entry:
     """Put an event behind the last one."""
-    fields = {name: getattr(event, name) for name in AuditEvent.__struct_fields__}
+    fields = msgspec.structs.asdict(event)
     placed = _Placed(**fields, sequence=previous.sequence + 1, recorded_at=recorded_at)
     return Entry(
         **fields,

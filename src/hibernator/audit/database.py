@@ -20,7 +20,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 DEFAULT_URL: Final = "sqlite:////var/lib/hibernator/audit.db"
 
 _CONNECT_SECONDS: Final = 5
-_STATEMENT_SECONDS: Final = 15
+_WRITE_SECONDS: Final = 15
+_READ_SECONDS: Final = 120  # a person who looks for something rare in years of events is patient
 
 _FAILURES: Final = (
     SQLAlchemyError,
@@ -107,7 +108,7 @@ def _postgres(url: URL, *, read_only: bool) -> AsyncEngine:
         return await asyncpg.connect(
             dsn,
             timeout=_CONNECT_SECONDS,
-            command_timeout=_STATEMENT_SECONDS,
+            command_timeout=_READ_SECONDS if read_only else _WRITE_SECONDS,
             server_settings={
                 "application_name": "hibernator",
                 "default_transaction_read_only": "on" if read_only else "off",
@@ -122,7 +123,7 @@ def _postgres(url: URL, *, read_only: bool) -> AsyncEngine:
 def _sqlite(file: Path, *, read_only: bool) -> AsyncEngine:
     url = URL.create(
         "sqlite+aiosqlite",
-        database=f"file:{file.absolute()}",
+        database=file.absolute().as_uri(),
         query={"uri": "true", "mode": "ro" if read_only else "rwc"},
     )
     # Transactions begin where we say so: the driver's own rules would leave DDL outside of them.

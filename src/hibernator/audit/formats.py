@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from typing import Final, Protocol
 
 import msgspec
-from whenever import Instant
 
 from hibernator.audit.chain import Entry
 from hibernator.audit.event import as_text
-from hibernator.audit.schema import EVENTS, to_row
+from hibernator.audit.schema import COLUMNS, to_values
 
 _encode: Final = msgspec.json.Encoder(enc_hook=as_text).encode
 
@@ -65,10 +64,10 @@ class Csv:
     """One row for each event, in the columns of the table. Safe to open in a spreadsheet."""
 
     def begin(self) -> str:
-        return _csv_line(column.name for column in EVENTS.c)
+        return _csv_line(COLUMNS)
 
     def page(self, entries: Iterable[Entry]) -> str:
-        return "".join(_csv_line(map(_cell, to_row(entry).values())) for entry in entries)
+        return "".join(_csv_line(map(_cell, to_values(entry, as_text))) for entry in entries)
 
     def end(self) -> str:
         return ""
@@ -82,8 +81,6 @@ def _csv_line(cells: Iterable[object]) -> str:
 
 
 def _cell(value: object) -> object:
-    if isinstance(value, Instant):
-        return as_text(value)
     if isinstance(value, str) and value.startswith(_FORMULA):
         return f"'{value}"
     return value

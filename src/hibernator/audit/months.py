@@ -15,20 +15,19 @@ def start_of(month: YearMonth) -> Instant:
     return Instant.from_utc(month.year, month.month, 1)
 
 
-async def make_partition(connection: AsyncConnection, month: YearMonth) -> bool:
-    """Make the partition for a month; False when it was there already.
+async def make_partition(connection: AsyncConnection, month: YearMonth) -> None:
+    """Make the partition for a month, unless it is there.
 
     A finished table is attached, rather than made in place, because that locks out no reader.
     """
     name = _partition(month)
     if await connection.scalar(text("SELECT to_regclass(:name) IS NOT NULL"), {"name": name}):
-        return False
+        return
     start, end = start_of(month), start_of(month.add(months=1))
     await connection.execute(text(f"CREATE TABLE {name} (LIKE audit_events INCLUDING ALL)"))
     await connection.execute(
         text(f"ALTER TABLE audit_events ATTACH PARTITION {name} FOR VALUES FROM ('{start}') TO ('{end}')")
     )
-    return True
 
 
 async def remove_before(connection: AsyncConnection, month: YearMonth) -> None:

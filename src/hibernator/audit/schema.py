@@ -4,6 +4,7 @@ The migrations make them; a test compares the two. Rows lie in the order in whic
 the order of their own times: months can then be dropped whole from the front without tearing the chain.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
@@ -26,7 +27,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 from whenever import Instant
 
 from hibernator.audit.chain import Entry
-from hibernator.audit.event import Actor, Resource
+from hibernator.audit.event import Actor, Resource, as_text
 
 
 class Moment(TypeDecorator[Instant]):
@@ -41,7 +42,7 @@ class Moment(TypeDecorator[Instant]):
     def process_bind_param(self, value: Instant | None, dialect: Dialect) -> Any:
         if value is None:
             return None
-        return value.format_iso(unit="microsecond") if dialect.name == "sqlite" else value.to_stdlib()
+        return as_text(value) if dialect.name == "sqlite" else value.to_stdlib()
 
     def process_result_value(self, value: str | datetime | None, dialect: Dialect) -> Instant | None:  # noqa: ARG002 — the signature is SQLAlchemy's
         if isinstance(value, str):
@@ -109,6 +110,8 @@ EVENTS: Final = Table(
     sqlite_strict=True,
 )
 
+COLUMNS: Final = tuple(EVENTS.c.keys())
+
 # One row: where the chain ends, where what is kept of it begins, and who may write to it.
 CHAIN: Final = Table(
     "audit_chain",
@@ -136,39 +139,40 @@ INBOX: Final = Table(
 )
 
 
-def to_row(entry: Entry) -> dict[str, Any]:
+def to_values(entry: Entry, moment: Callable[[Instant], object]) -> tuple[object, ...]:
+    """A row of EVENTS, in the order of its columns. `moment` turns instants into what the driver takes."""
     actor, resource = entry.actor, entry.resource
-    return {
-        "sequence": entry.sequence,
-        "recorded_at": entry.recorded_at,
-        "id": entry.id,
-        "version": entry.version,
-        "time": entry.time,
-        "type": entry.type,
-        "category": entry.category,
-        "action": entry.action,
-        "outcome": entry.outcome,
-        "severity": entry.severity,
-        "actor_type": actor.type,
-        "actor_id": actor.id,
-        "actor_email": actor.email,
-        "actor_ip": actor.ip,
-        "actor_session": actor.session,
-        "channel": entry.channel,
-        "resource_group": resource.group,
-        "resource_kind": resource.kind,
-        "resource_namespace": resource.namespace,
-        "resource_name": resource.name,
-        "resource_uid": resource.uid,
-        "correlation_id": entry.correlation_id,
-        "parent_id": entry.parent_id,
-        "cluster": entry.cluster,
-        "data": bytes(entry.data).decode(),
-        "duration_ms": entry.duration_ms,
-        "error": entry.error,
-        "previous_hash": entry.previous_hash,
-        "hash": entry.hash,
-    }
+    return (
+        entry.sequence,
+        moment(entry.recorded_at),
+        entry.id,
+        entry.version,
+        moment(entry.time),
+        entry.type,
+        entry.category,
+        entry.action,
+        entry.outcome,
+        entry.severity,
+        actor.type,
+        actor.id,
+        actor.email,
+        actor.ip,
+        actor.session,
+        entry.channel,
+        resource.group,
+        resource.kind,
+        resource.namespace,
+        resource.name,
+        resource.uid,
+        entry.correlation_id,
+        entry.parent_id,
+        entry.cluster,
+        bytes(entry.data).decode(),
+        entry.duration_ms,
+        entry.error,
+        entry.previous_hash,
+        entry.hash,
+    )
 
 
 def from_row(row: AnyRow) -> Entry:

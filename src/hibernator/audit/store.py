@@ -9,21 +9,23 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 from whenever import Instant, TimeDelta
 
-from hibernator.audit import chain
+from hibernator.audit import bulk, chain
 from hibernator.audit.chain import Link
 from hibernator.audit.database import Database
 from hibernator.audit.event import AuditEvent, Resource, as_text, event
 from hibernator.audit.migrate import migrate
 from hibernator.audit.months import make_partition, month_of, remove_before, start_of
-from hibernator.audit.schema import CHAIN, EVENTS, INBOX, AnyRow, to_row
+from hibernator.audit.schema import CHAIN, EVENTS, INBOX, AnyRow
 
 # How far the clocks of two replicas may be apart for a repeat to be recognised.
 _CLOCK_SKEW: Final = TimeDelta(hours=24 * 31)
+
+_EVER: Final = Instant.from_utc(1970, 1, 1)
 
 _encode: Final = msgspec.json.Encoder(enc_hook=as_text).encode
 _decode: Final = msgspec.json.Decoder(AuditEvent, dec_hook=lambda _type, text: Instant.parse_iso(text)).decode
@@ -104,14 +106,14 @@ class Store:
         if not (fresh := await self._fresh(connection, head, events, now)):
             return link
         recorded_at = max(now, head.head_recorded_at)  # never back, so that months follow the chain
-        rows = []
+        entries = []
         for found in fresh:
             entry = chain.append(link, self._here(found), recorded_at)
             link = entry.link
-            rows.append(to_row(entry))
+            entries.append(entry)
         if self._database.is_postgres:
             await make_partition(connection, month_of(recorded_at))
-        await connection.execute(insert(EVENTS), rows)
+        await bulk.insert(connection, entries)
         await connection.execute(
             update(CHAIN).values(
                 head_sequence=link.sequence, head_hash=link.hash, head_recorded_at=recorded_at
@@ -126,13 +128,12 @@ class Store:
         fresh = {found.id: found for found in events if found.time >= head.kept_from}
         if not fresh:
             return []
-        known = select(EVENTS.c.id).where(EVENTS.c.id.in_(fresh))
         oldest = min(found.time for found in fresh.values())
-        if oldest <= now:
-            # Nothing is recorded before it happens: PostgreSQL need not look into older months.
-            known = known.where(EVENTS.c.recorded_at >= oldest - _CLOCK_SKEW)
-        for found in await connection.scalars(known):
-            fresh.pop(found, None)
+        # Nothing is recorded before it happens, so that PostgreSQL need not look into older months; unless
+        # somebody's clock is ahead, when nothing is certain.
+        since = oldest - _CLOCK_SKEW if oldest <= now else _EVER
+        for found in await bulk.known(connection, list(fresh), since):
+            del fresh[found]
         return list(fresh.values())
 
     def _here(self, told: AuditEvent) -> AuditEvent:
