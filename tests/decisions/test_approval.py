@@ -140,6 +140,11 @@ def test_the_requester_cannot_approve_under_any_name(myself: Person) -> None:
     assert refusal(asked, approval(myself))[0] == "OwnRequest"
 
 
+def test_nobody_approves_where_nobody_knows_who_asked() -> None:
+    assert refusal(request(requester=Person("")), approval(BOB))[0] == "RequesterUnknown"
+    assert state(request(requester=Person("")), rejection(BOB)) == "Rejected"
+
+
 def test_the_requester_may_approve_where_the_operator_allows_it() -> None:
     assert (
         state(request(Place("email", "alice@company.com"), own_allowed=True), approval(ALICE)) == "Approved"

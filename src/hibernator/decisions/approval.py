@@ -19,7 +19,16 @@ OPERATOR: Final = "hibernator"  # the actor of what no person did
 
 Verdict = Literal["approve", "reject"]
 State = Literal["Pending", "Approved", "Rejected"]
-Refused = Literal["AlreadyDecided", "DecidedBefore", "NotAsked", "OwnRequest", "Stale", "TooEarly", "TooLate"]
+Refused = Literal[
+    "AlreadyDecided",
+    "DecidedBefore",
+    "NotAsked",
+    "OwnRequest",
+    "RequesterUnknown",
+    "Stale",
+    "TooEarly",
+    "TooLate",
+]
 DONE: Final[Mapping[Verdict, str]] = {"approve": "approved", "reject": "rejected"}
 
 
@@ -187,13 +196,26 @@ def _refusal(
         return over(timed_out(request))
     if vote.at < request.asked_at:
         return Refusal("TooEarly", "It was said before anybody had been asked; say it again.")
-    if vote.verdict == "approve" and (vote.uid, vote.spec_hash) != (request.uid, request.spec_hash):
-        return Refusal("Stale", "Something else was approved than what is asked for now: look at it again.")
-    if vote.verdict == "approve" and not request.own_allowed and same_human(vote.by, request.requester):
-        return Refusal("OwnRequest", f"{vote.by.user} asked for it and cannot approve it: ask somebody else.")
+    if vote.verdict == "approve" and (refusal := _unapprovable(request, vote)):
+        return refusal
     if not _open_to(vote, request.places):
         asked = ", ".join(place.name for place in request.places)
         return Refusal("NotAsked", f"{vote.by.user} is not among those whose agreement is needed: {asked}.")
+    return None
+
+
+def _unapprovable(request: Request, vote: Vote) -> Refusal | None:
+    """Why somebody cannot approve this, who could still reject it."""
+    if (vote.uid, vote.spec_hash) != (request.uid, request.spec_hash):
+        return Refusal("Stale", "Something else was approved than what is asked for now: look at it again.")
+    if request.own_allowed:
+        return None
+    if not request.requester.user:
+        return Refusal(
+            "RequesterUnknown", "Nobody knows who asked for it, and it may be the one who approves."
+        )
+    if same_human(vote.by, request.requester):
+        return Refusal("OwnRequest", f"{vote.by.user} asked for it and cannot approve it: ask somebody else.")
     return None
 
 

@@ -1,0 +1,300 @@
+"""Where a ScheduleException is: from the wish through consent to its end, as a chain of small policies.
+
+The first policy that has an answer gives state, reason and message; the status follows from it. Of all the
+exceptions of a plan that are ready, one line is formed, and everybody who looks sees the same one at its
+front: an Active one stays there, otherwise the oldest goes first. So nobody has to agree with anybody.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from whenever import Instant
+
+from hibernator.api.exceptionstatus import ExceptionState, Impact, ScheduleExceptionStatus
+from hibernator.api.hibernateplan import HibernatePlan
+from hibernator.api.problem import Problem
+from hibernator.api.scheduleexception import ScheduleException
+from hibernator.decisions.approval import Outcome, Person, Request, Standing, stand
+from hibernator.decisions.scheduleexception_request import (
+    DOMAIN,
+    REQUESTED_BY,
+    Rules,
+    request_of,
+    requester,
+    settled,
+    votes_of,
+)
+from hibernator.decisions.scheduleexception_status import Course, next_status
+from hibernator.schedule.problems import check_exception
+
+PLAN_LABEL: Final = f"{DOMAIN}/plan"
+FINALIZER: Final = f"{DOMAIN}/exception"
+LONGEST_SECONDS: Final = 86_400.0
+FAREWELL_SECONDS: Final = 60.0  # the longest that a deletion waits for the plan to forget it
+
+_OVER: Final = frozenset({"Expired", "Rejected", "Cancelled", "Draft"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """All that the decision may look at."""
+
+    exception: ScheduleException
+    plan: HibernatePlan | None
+    others: tuple[ScheduleException, ...] = ()  # those of the same plan
+    people: Mapping[str, Person] = field(default_factory=dict)  # by user, those whom the operator knows
+    impact: Impact | None = None
+    problems: tuple[Problem, ...] = ()
+    rules: Rules = field(default_factory=Rules)
+
+    def person(self, user: str) -> Person:
+        return self.people.get(user) or Person(user)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tell:
+    """An event for people."""
+
+    type: Literal["Normal", "Warning"]
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What to write, in this order, what to tell, and when to look again."""
+
+    label: bool = False  # whether label and finalizer have to be set
+    release: bool = False  # whether the finalizer may go
+    status: ScheduleExceptionStatus | None = None
+    tells: tuple[Tell, ...] = ()
+    after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What was seen, with the approval worked out."""
+
+    seen: Seen
+    now: Instant
+    request: Request | None  # None where nobody has to agree, or was asked so far
+    standing: Standing | None
+    outcome: Outcome | None
+
+    @property
+    def exception(self) -> ScheduleException:
+        return self.seen.exception
+
+    @property
+    def plan_name(self) -> str:
+        return self.exception.spec.plan_ref.name
+
+    @property
+    def until(self) -> Instant:
+        return Instant(self.exception.spec.valid_until)
+
+    def course(
+        self, state: ExceptionState, reason: str, message: str, *, next_look: Instant | None = None
+    ) -> Course:
+        return Course(state, reason, message, next_look, self.request, self.standing, self.outcome)
+
+
+def decide(seen: Seen, now: Instant) -> Decision:
+    exception = seen.exception
+    if exception.metadata.deletion_timestamp:
+        return _leave(seen, now)
+    look = _look(seen, now)
+    course = next(found for policy in _POLICIES if (found := policy(look)))
+    status = next_status(exception, course, seen.impact, now)
+    metadata = exception.metadata
+    return Decision(
+        label=metadata.labels.get(PLAN_LABEL) != look.plan_name or FINALIZER not in metadata.finalizers,
+        status=status,
+        tells=_tells(exception.status, status, course),
+        after=_after(course.next_look, now),
+    )
+
+
+def _look(seen: Seen, now: Instant) -> _Look:
+    exception = seen.exception
+    if not exception.spec.approval_required or exception.spec.draft:
+        return _Look(seen, now, None, None, None)
+    asked = exception.status.requested_at
+    asked_at = Instant(asked) if asked else now.round("second", mode="floor")
+    request = request_of(exception, seen.person(requester(exception)), asked_at, seen.rules)
+    if outcome := settled(exception):
+        return _Look(seen, now, request, None, outcome)
+    standing = stand(request, votes_of(exception, seen.person, asked_at, now), now)
+    return _Look(seen, now, request, standing, standing.outcome)
+
+
+def _ended(look: _Look) -> Course | None:
+    if look.exception.status.state != "Expired":
+        return None
+    return look.course("Expired", "Expired", f"Ended at {_iso(look.until)}; the plan is as it was.")
+
+
+def _cancelled(look: _Look) -> Course | None:
+    if not look.exception.spec.cancelled:
+        return None
+    return look.course("Cancelled", "Cancelled", "Called off; it bends nothing.")
+
+
+def _drafted(look: _Look) -> Course | None:
+    if not look.exception.spec.draft:
+        return None
+    message = "A draft: it does nothing until it is submitted (spec.draft: false)."
+    return look.course("Draft", "Draft", message)
+
+
+def _rejected(look: _Look) -> Course | None:
+    outcome = look.outcome
+    if outcome is None or outcome.state != "Rejected":
+        return None
+    at = _iso(outcome.at)
+    if outcome.reason == "ApprovalTimeout":
+        message = f"Not everyone agreed before {at}. Create another exception if it is still needed."
+        return look.course("Rejected", "ApprovalTimeout", message)
+    why = f": {outcome.reason}" if outcome.reason else "."
+    return look.course("Rejected", "Rejected", f"Rejected by {outcome.actor} at {at}{why}")
+
+
+def _expired(look: _Look) -> Course | None:
+    if look.now < look.until:
+        return None
+    if look.exception.status.state == "Active":
+        return look.course("Expired", "Expired", f"Ended at {_iso(look.until)}; the plan is as it was.")
+    return look.course("Expired", "Expired", f"Its time ended at {_iso(look.until)} before it became active.")
+
+
+def _mistaken(look: _Look) -> Course | None:
+    if not look.seen.problems:
+        return None
+    message = " ".join(f"{p.path}: {p.message}. {p.fix}" for p in look.seen.problems)
+    return look.course("Pending", "InvalidSpec", message, next_look=look.until)
+
+
+def _nameless(look: _Look) -> Course | None:
+    """Where nobody knows who asked, nobody can tell who would approve their own request."""
+    if look.request is None or look.outcome or look.request.requester.user or look.request.own_allowed:
+        return None
+    message = (
+        f"Nobody knows who asked for it, so nobody can approve it: the annotation {REQUESTED_BY} is missing. "
+        "Create it again with `hibernator exception create`, or let the operator's webhooks stamp it."
+    )
+    return look.course("Pending", "RequesterUnknown", message, next_look=look.until)
+
+
+def _awaited(look: _Look) -> Course | None:
+    if look.request is None or look.standing is None or look.outcome:
+        return None
+    missing = [place.name for place in look.request.places if place not in look.standing.filled]
+    if look.request.needed == len(look.request.places):
+        message = f"Waits for the approval of {', '.join(missing)}."
+    else:
+        more = look.request.needed - len(look.standing.filled)
+        message = f"Waits for {more} more of these to approve: {', '.join(missing)}."
+    for vote, refusal in look.standing.refused:
+        message += f" The word of {vote.by.user} does not count. {refusal.message}"
+    deadline = min(look.until, look.request.deadline)
+    return look.course("Pending", "AwaitingApproval", message, next_look=deadline)
+
+
+def _planless(look: _Look) -> Course | None:
+    if look.seen.plan is not None:
+        return None
+    message = f"HibernatePlan {look.plan_name} is gone: there is nothing to bend."
+    if look.exception.status.state == "Active":
+        return look.course("Active", "PlanMissing", message, next_look=look.until)
+    fix = f"HibernatePlan {look.plan_name} does not exist here. Create it, or delete this exception."
+    return look.course("Pending", "PlanMissing", fix, next_look=look.until)
+
+
+def _waits(look: _Look) -> Course | None:
+    """Only one bends a plan at a time (ruling 11)."""
+    mine = look.exception
+    ready = [other for other in look.seen.others if _is_ready(other, look.now)]
+    front = min([mine, *ready], key=_turn)
+    if front is mine:
+        return None
+    message = (
+        f"Plan {look.plan_name} already has active exception {front.metadata.name} "
+        f"(expires at {_iso(Instant(front.spec.valid_until))})"
+    )
+    state: ExceptionState = "Approved" if mine.spec.approval_required else "Pending"
+    return look.course(state, "AnotherActive", message, next_look=look.until)
+
+
+def _active(look: _Look) -> Course:
+    since, until = _iso(Instant(look.exception.spec.valid_from)), _iso(look.until)
+    message = f"Bends HibernatePlan {look.plan_name} from {since} until {until}."
+    return look.course("Active", "Active", message, next_look=look.until)
+
+
+_POLICIES: Final[tuple[Callable[[_Look], Course | None], ...]] = (
+    _ended,
+    _cancelled,
+    _drafted,
+    _rejected,
+    _expired,
+    _mistaken,
+    _nameless,
+    _awaited,
+    _planless,
+    _waits,
+    _active,
+)
+
+
+def _is_ready(other: ScheduleException, now: Instant) -> bool:
+    """Whether another exception would be active but for its place in the line."""
+    spec, status = other.spec, other.status
+    agreed = not spec.approval_required or status.approval_state == "Approved"
+    idle = spec.draft or spec.cancelled or status.state in _OVER or now >= Instant(spec.valid_until)
+    if idle or not agreed or other.metadata.deletion_timestamp:
+        return False
+    return not any(check_exception(spec))
+
+
+def _turn(one: ScheduleException) -> tuple[bool, str, str]:
+    created = one.metadata.creation_timestamp
+    return one.status.state != "Active", created.isoformat() if created else "", one.metadata.name
+
+
+def _leave(seen: Seen, now: Instant) -> Decision:
+    """Let it go once the plan no longer shows it, and at the latest after a minute."""
+    metadata = seen.exception.metadata
+    if FINALIZER not in metadata.finalizers or metadata.deletion_timestamp is None:
+        return Decision()
+    shown = seen.plan is not None and any(
+        entry.name == metadata.name for entry in seen.plan.status.active_exceptions
+    )
+    left = FAREWELL_SECONDS - (now - Instant(metadata.deletion_timestamp)).total("seconds")
+    return Decision(after=min(left, FAREWELL_SECONDS)) if shown and left > 0 else Decision(release=True)
+
+
+def _tells(
+    before: ScheduleExceptionStatus, after: ScheduleExceptionStatus, course: Course
+) -> tuple[Tell, ...]:
+    """What people hear: each change of state, and each change of what is said while it stays."""
+    if (before.state, before.message) == (after.state, after.message):
+        return ()
+    wrong = {"InvalidSpec", "PlanMissing", "RequesterUnknown", "ApprovalTimeout", "Rejected"}
+    return (
+        Tell(
+            type="Warning" if course.reason in wrong else "Normal",
+            reason=course.reason,
+            message=course.message,
+        ),
+    )
+
+
+def _after(next_look: Instant | None, now: Instant) -> float | None:
+    if next_look is None:
+        return None
+    return max(0.0, min((next_look - now).total("seconds"), LONGEST_SECONDS))
+
+
+def _iso(moment: Instant) -> str:
+    return moment.format_iso()

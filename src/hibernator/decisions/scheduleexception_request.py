@@ -1,0 +1,114 @@
+"""A ScheduleException in the words of the approval machine, and back."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import msgspec
+from whenever import Instant
+
+from hibernator.api.scheduleexception import ScheduleException, ScheduleExceptionSpec
+from hibernator.decisions.approval import Outcome, Person, Place, Request, Vote
+
+DOMAIN: Final = "hibernator.ardikabs.com"
+REQUESTED_BY: Final = f"{DOMAIN}/requested-by"  # stamped by admission, never taken from what users write
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What the operator was told about approvals."""
+
+    patience_hours: float = 30 * 24.0
+    own_allowed: bool = False
+
+
+def spec_hash(spec: ScheduleExceptionSpec) -> str:
+    """What an approval is bound to. Calling it off does not change what was approved."""
+    fields = msgspec.to_builtins(msgspec.structs.replace(spec, cancelled=False))
+    told = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{hashlib.sha256(told.encode()).hexdigest()}"
+
+
+def requester(exception: ScheduleException) -> str:
+    """Who asked for it; what was first noted down stays."""
+    return exception.status.requested_by or exception.metadata.annotations.get(REQUESTED_BY, "")
+
+
+def request_of(exception: ScheduleException, who: Person, asked_at: Instant, rules: Rules) -> Request:
+    spec = exception.spec
+    places = (
+        *(Place("email", email) for email in spec.approver_emails),
+        *(Place("role", role) for role in spec.approval_required_roles),
+    )
+    return Request(
+        requester=who,
+        places=places,
+        needed=len(places) if spec.approval_threshold == "all" else spec.approval_threshold,
+        asked_at=asked_at,
+        deadline=asked_at.add(seconds=rules.patience_hours * 3600),
+        uid=exception.metadata.uid,
+        spec_hash=spec_hash(spec),
+        own_allowed=rules.own_allowed,
+    )
+
+
+def votes_of(
+    exception: ScheduleException, people: Callable[[str], Person], asked_at: Instant, now: Instant
+) -> Iterator[Vote]:
+    """The entries in the status as votes.
+
+    Their times come from the clocks of those who wrote them. Nobody can have spoken before being asked, about
+    this very spec, or after now, so a clock that is wrong makes no vote invalid.
+    """
+
+    def heard(at: datetime) -> Instant:
+        return max(asked_at, min(Instant(at), now))
+
+    for yes in exception.status.approvals:
+        yield Vote(
+            by=people(yes.approved_by),
+            verdict="approve",
+            at=heard(yes.approved_at),
+            uid=yes.uid,
+            spec_hash=yes.spec_hash,
+            place=_place(yes.email, yes.role),
+            channel=yes.channel,
+            reason=yes.reason,
+        )
+    for no in exception.status.rejections:
+        yield Vote(
+            by=people(no.rejected_by),
+            verdict="reject",
+            at=heard(no.rejected_at),
+            place=_place(no.email, no.role),
+            channel=no.channel,
+            reason=no.reason,
+        )
+
+
+def settled(exception: ScheduleException) -> Outcome | None:
+    """How the approval ended, as it was noted down; nothing that is said later changes it."""
+    state = exception.status.approval_state
+    if state is None or state == "Pending":
+        return None
+    last = next(
+        (entry for entry in reversed(exception.status.history) if entry.action == state.lower()), None
+    )
+    if last is None:
+        return Outcome(state, "", Instant.MIN)
+    return Outcome(state, last.actor, Instant(last.timestamp), last.reason)
+
+
+def voters(exception: ScheduleException) -> Iterator[str]:
+    """All users who said something."""
+    yield from (entry.approved_by for entry in exception.status.approvals)
+    yield from (entry.rejected_by for entry in exception.status.rejections)
+
+
+def _place(email: str | None, role: str | None) -> Place | None:
+    if role:
+        return Place("role", role)
+    return Place("email", email) if email else None
