@@ -254,6 +254,7 @@ def test_a_target_that_joins_in_the_night_goes_to_sleep_and_one_that_leaves_is_w
     drill.go("Asleep")
     assert drill.log == ["Sleep a", "Sleep b", "Wake a", "Sleep c"]
     assert drill.kept == {"b", "c"}
+    drill.look("Asleep")
     assert drill.states == {"b": "Completed", "c": "Completed"}
     assert drill.status.cycle == 1
 

@@ -1,6 +1,5 @@
 """Small scenes for tests of plans: workloads of every kind, a plan over them, and questions about both."""
 
-import json
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -11,6 +10,19 @@ from support.scaler_scenes import Scene, workload
 
 EVENING = "2026-03-02T20:00:00Z"
 MORNING = "2026-03-03T06:00:00Z"
+_PATHS = {
+    kind: f"/{prefix}/namespaces/{{namespace}}/{plural}"
+    for prefix, kind, plural in (
+        ("api/v1", "ConfigMap", "configmaps"),
+        ("apis/apps/v1", "Deployment", "deployments"),
+        ("apis/apps/v1", "StatefulSet", "statefulsets"),
+        ("apis/apps/v1", "DaemonSet", "daemonsets"),
+        ("apis/batch/v1", "CronJob", "cronjobs"),
+        ("apis/batch/v1", "Job", "jobs"),
+        ("apis/hibernator.ardikabs.com/v1alpha1", "HibernatePlan", "hibernateplans"),
+        ("apis/hibernator.ardikabs.com/v1alpha1", "ScheduleException", "scheduleexceptions"),
+    )
+}
 ELSEWHERE = "hibernator-system"  # where the operator of a test lives: not among what it puts to sleep
 
 
@@ -20,8 +32,24 @@ class PlanScene(Scene):
     def operator(self, clock: ManualClock | None = None) -> AbstractAsyncContextManager[Running]:
         return running(self.cluster.kubeconfig, self.namespace, clock, home=ELSEWHERE)
 
+    def create(self, *documents: dict[str, Any]) -> None:
+        """As `apply`, without the second that kubectl takes."""
+        for document in documents:
+            resource = _PATHS[document["kind"]].format(namespace=self.namespace)
+            self.cluster.request("POST", resource, document)
+
+    def listed(self, kind: str, query: str = "") -> list[dict[str, Any]]:
+        path = _PATHS[kind].format(namespace=self.namespace) + query
+        found: list[dict[str, Any]] = self.cluster.request("GET", path)["items"]
+        return found
+
+    def one(self, kind: str, name: str) -> dict[str, Any]:
+        path = _PATHS[kind].format(namespace=self.namespace)
+        found: dict[str, Any] = self.cluster.request("GET", f"{path}/{name}")
+        return found
+
     def plan_status(self, name: str = "nights") -> dict[str, Any]:
-        found: dict[str, Any] = self.get("hplan", name).get("status", {})
+        found: dict[str, Any] = self.one("HibernatePlan", name).get("status", {})
         return found
 
     def phase(self, name: str = "nights") -> str:
@@ -31,35 +59,29 @@ class PlanScene(Scene):
         return {target["name"]: target["state"] for target in self.plan_status(name).get("targets", [])}
 
     def restore_data(self) -> list[dict[str, Any]]:
-        out = self.cluster.kubectl(
-            "get",
-            "configmaps",
-            "-n",
-            self.namespace,
-            "-l",
-            "hibernator.ardikabs.com/restore-data=true",
-            "-o",
-            "json",
-        ).stdout
-        found: list[dict[str, Any]] = json.loads(out)["items"]
-        return found
+        return self.listed("ConfigMap", "?labelSelector=hibernator.ardikabs.com/restore-data%3Dtrue")
 
     def workloads(self) -> dict[str, Any]:
         """Everything about the workloads that a night must not change."""
-        return dict(self._workloads())
+        return {name: _shown(found) for name, found in self._workloads()}
+
+    def generations(self) -> dict[str, int]:
+        """How often the spec of each workload has been changed so far."""
+        return {name: found["metadata"]["generation"] for name, found in self._workloads()}
 
     def _workloads(self) -> Iterator[tuple[str, Any]]:
-        out = self.cluster.kubectl(
-            "get", "deployments,statefulsets,daemonsets,cronjobs,jobs", "-n", self.namespace, "-o", "json"
-        ).stdout
-        for found in json.loads(out)["items"]:
-            metadata = found["metadata"]
-            annotations = {
-                key: value
-                for key, value in metadata.get("annotations", {}).items()
-                if "kubernetes.io" not in key and not key.startswith("deprecated.")
-            }
-            yield f"{found['kind']}/{metadata['name']}", {"spec": found["spec"], "annotations": annotations}
+        for kind in ("Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job"):
+            for found in self.listed(kind):
+                yield f"{kind}/{found['metadata']['name']}", found
+
+
+def _shown(found: dict[str, Any]) -> dict[str, Any]:
+    annotations = {
+        key: value
+        for key, value in found["metadata"].get("annotations", {}).items()
+        if "kubernetes.io" not in key and not key.startswith("deprecated.")
+    }
+    return {"spec": found["spec"], "annotations": annotations}
 
 
 def plan(*targets: dict[str, Any], name: str = "nights", **spec: Any) -> dict[str, Any]:

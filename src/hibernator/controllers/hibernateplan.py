@@ -32,6 +32,7 @@ from hibernator.decisions.hibernateplan import (
     Run,
     Seen,
     decide,
+    direction,
     is_deleted,
     only_looks,
 )
@@ -147,6 +148,7 @@ class PlanReconciler:
         plan = await self._write_status(plan, decision.status)
         if not only_looks(plan):
             memory.outcomes.clear()
+        await self._forget_woken(plan, memory)
         after = await self._work(plan, memory, decision, now)
         return Result(min(after, await self._keep_asleep(plan, memory, now)))
 
@@ -221,6 +223,15 @@ class PlanReconciler:
         if memory.laid_out is None or memory.laid_out[0] != made_of:
             memory.laid_out = made_of, *lay_out(plan, active, found)
         return memory.laid_out[1:]
+
+    async def _forget_woken(self, plan: HibernatePlan, memory: _Memory) -> None:
+        """Drop what is kept of targets that are awake, once the status says so."""
+        stored, known = memory.stored or {}, states(plan.status)
+        for name in tuple(stored):
+            woken = name in known and known[name].state == "Completed"
+            if woken and direction(plan, plan.status, name) == "Wake":
+                await self._restore.drop(stored[name])
+                del stored[name]
 
     async def _work(self, plan: HibernatePlan, memory: _Memory, decision: Decision, now: Instant) -> float:
         if not decision.runs:

@@ -83,7 +83,7 @@ class Runner:
             if progress.failed:
                 await self._forget_woken(job, operation, stored, progress)
                 return Step(_failed(progress))
-            return await self._end(executor, job, operation, stored, progress)
+            return await self._end(executor, job, operation, progress)
         except Throttled as error:
             return _waiting(job, progress, error)
         except ExecutorError as error:
@@ -189,7 +189,6 @@ class Runner:
         executor: Executor,
         job: Job,
         operation: Operation,
-        stored: dict[str, Stored],
         progress: Progress,
     ) -> Step:
         if (patience := executor.patience(job)) is not None:
@@ -203,9 +202,6 @@ class Runner:
                 message = f"Waiting for {len(progress.settling)} items to settle."
                 working = Outcome(state="working", items=progress.items, message=message)
                 return Step(working, min(SETTLE_SECONDS, patience - waited))
-        if operation == "Wake" and (woken := stored.get(job.target.name)):
-            await self._restore.drop(woken)
-            del stored[job.target.name]
         state = "asleep" if operation == "Sleep" else "awake"
         message = f"{progress.done} items are {state}."
         if progress.skipped:

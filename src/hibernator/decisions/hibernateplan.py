@@ -145,10 +145,10 @@ def _move(seen: Seen, status: HibernatePlanStatus, wanted: Rest, now: Instant) -
         status = reopen(status, again)
     status = _replace(status, retried=seen.plan.metadata.annotations.get(RETRY, status.retried)[:64])
     if status.current_operation is None:
-        return _said(seen, status, now)
-    status = _advance(seen, status, strangers, now)
+        return _said(seen, _without_strangers(seen, status), now)
+    status = _advance(seen, status, now)
     runs = tuple(
-        Run(name=target.name, operation=_direction(seen, status, target.name))
+        Run(name=target.name, operation=direction(seen.plan, status, target.name))
         for target in status.targets
         if target.state == "Running"
     )
@@ -174,15 +174,19 @@ def _again(seen: Seen, status: HibernatePlanStatus) -> tuple[str, ...]:
     )
 
 
-def _direction(seen: Seen, status: HibernatePlanStatus, name: str) -> Operation:
+def direction(plan: HibernatePlan, status: HibernatePlanStatus, name: str) -> Operation:
     """What no longer belongs to the plan is woken, also while the others go to sleep."""
-    belongs = any(target.name == name for target in seen.plan.spec.targets)
-    return "Sleep" if belongs and status.current_operation == "Sleep" else "Wake"
+    belongs = any(target.name == name for target in plan.spec.targets)
+    return "Sleep" if belongs and last_operation(status) == "Sleep" else "Wake"
 
 
-def _advance(
-    seen: Seen, status: HibernatePlanStatus, strangers: list[str], now: Instant
-) -> HibernatePlanStatus:
+def _without_strangers(seen: Seen, status: HibernatePlanStatus) -> HibernatePlanStatus:
+    """Forget what has left the plan and of which nothing is kept any more."""
+    names = {target.name for target in seen.plan.spec.targets} | seen.kept
+    return _replace(status, targets=tuple(target for target in status.targets if target.name in names))
+
+
+def _advance(seen: Seen, status: HibernatePlanStatus, now: Instant) -> HibernatePlanStatus:
     """Start the targets whose turn has come, call off those whose turn never comes, or end it."""
     spec, strategy = seen.plan.spec, seen.plan.spec.execution.strategy
     names = [target.name for target in spec.targets]
@@ -194,9 +198,7 @@ def _advance(
     if not _stops(seen, known.values()):
         for name in startable(turns, known, now):
             known[name] = started(known[name], now)
-    # What has left the plan and is awake again is nobody's business any more.
-    gone = {name for name in others if known[name].state == "Completed" and name not in strangers}
-    status = _replace(status, targets=tuple(t for t in known.values() if t.name not in gone))
+    status = _replace(status, targets=tuple(known.values()))
     return finish(status, now) if all(target.state in OVER for target in known.values()) else status
 
 

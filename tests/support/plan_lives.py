@@ -1,0 +1,127 @@
+"""Lives of an operator that end with a chosen write: committed, and before anybody heard of it.
+
+Run as a program, the process ends itself by SIGKILL there.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hibernator.controllers import hibernateplan
+from hibernator.controllers.hibernateplan import plan_controller
+from hibernator.executors.clusters import OwnCluster
+from hibernator.executors.noop import Noop
+from hibernator.executors.registry import Registry
+from hibernator.executors.workloadscaler import WorkloadScaler
+from hibernator.kube import credentials
+from hibernator.kube.client import Client
+from hibernator.kube.clock import Clock
+from hibernator.kube.controller import Key
+from hibernator.kube.events import Recorder
+from hibernator.kube.metrics import RUNTIME, Metrics
+from support.clock import ManualClock
+
+_PASSES = 200
+
+
+class Killed(BaseException):
+    """The process is gone. Nothing in the house catches this."""
+
+
+class MortalClient(Client):
+    """Dies with its k-th write; who asks it for more afterwards is dead, too."""
+
+    def __init__(self, found: credentials.Credentials, last: int | None, die: Callable[[], None]) -> None:
+        super().__init__(found)
+        self.writes = 0
+        self._last = last
+        self._die = die
+
+    async def _send(self, kind: Any, verb: str, method: str, path: str, *args: Any, **more: Any) -> Any:
+        if method == "GET":
+            return await super()._send(kind, verb, method, path, *args, **more)
+        self._live()
+        answer = await super()._send(kind, verb, method, path, *args, **more)
+        self._wrote()
+        return answer
+
+    async def delete(self, *args: Any, **more: Any) -> None:
+        self._live()
+        await super().delete(*args, **more)
+        self._wrote()
+
+    def _live(self) -> None:
+        if self._last is not None and self.writes >= self._last:
+            self._die()
+
+    def _wrote(self) -> None:
+        self.writes += 1
+        self._live()
+
+
+def _killed() -> None:
+    raise Killed
+
+
+async def live(
+    kubeconfig: Path,
+    key: Key,
+    clock: Clock,
+    *,
+    last: int | None = None,
+    die: Callable[[], None] = _killed,
+) -> int:
+    """Be one plan's operator until nothing is left to do now, or until the last write. Counts the writes."""
+    metrics = Metrics((*RUNTIME, *hibernateplan.METRICS))
+    async with MortalClient(credentials.find(str(kubeconfig)), last, die) as client:
+        controller = plan_controller(
+            client,
+            registry=_registry(client),
+            recorder=Recorder(client, clock, metrics, instance="test"),
+            clock=clock,
+            metrics=metrics,
+            workers=1,
+            namespace=key.namespace,
+        )
+        caches = [asyncio.create_task(source.cache.run()) for source in controller.sources]
+        try:
+            for source in controller.sources:
+                await source.cache.wait_synced()
+            await _until_quiet(client, lambda: controller._reconcile(key))
+        finally:
+            for task in caches:
+                task.cancel()
+            await asyncio.wait(caches)
+        return client.writes
+
+
+async def _until_quiet(client: MortalClient, reconcile: Callable[[], Any]) -> None:
+    for _ in range(_PASSES):
+        before = client.writes
+        result = await reconcile()
+        if client.writes == before and result.after:
+            return
+    raise AssertionError("the plan never comes to rest")
+
+
+def _registry(client: Client) -> Registry:
+    workloads = WorkloadScaler(OwnCluster(client), own_namespace="hibernator-system")
+    executors: Mapping[str, Any] = {"workloadscaler": workloads, "noop": Noop()}
+    return Registry(executors)
+
+
+if __name__ == "__main__":
+    _kubeconfig, _namespace, _name, _moment, _last = sys.argv[1:]
+    asyncio.run(
+        live(
+            Path(_kubeconfig),
+            Key(_namespace, _name),
+            ManualClock(_moment),
+            last=int(_last),
+            die=lambda: os.kill(os.getpid(), signal.SIGKILL),
+        )
+    )
