@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from msgspec.structs import replace
 from whenever import Instant
 
 from hibernator.api.exceptionstatus import ExceptionState, Impact, ScheduleExceptionStatus
@@ -33,7 +34,8 @@ FINALIZER: Final = f"{DOMAIN}/exception"
 LONGEST_SECONDS: Final = 86_400.0
 FAREWELL_SECONDS: Final = 60.0  # the longest that a deletion waits for the plan to forget it
 
-_OVER: Final = frozenset({"Expired", "Rejected", "Cancelled", "Draft"})
+_FINAL: Final = frozenset({"Expired", "Cancelled"})  # nothing that anybody does changes these
+_IDLE: Final = frozenset({*_FINAL, "Rejected", "Draft"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,16 +106,25 @@ def decide(seen: Seen, now: Instant) -> Decision:
     exception = seen.exception
     if exception.metadata.deletion_timestamp:
         return _leave(seen, now)
+    if exception.status.state in _FINAL:
+        return Decision(
+            label=_is_unlabelled(exception),
+            status=replace(exception.status, observed_generation=exception.metadata.generation),
+        )
     look = _look(seen, now)
     course = next(found for policy in _POLICIES if (found := policy(look)))
     status = next_status(exception, course, seen.impact, now)
-    metadata = exception.metadata
     return Decision(
-        label=metadata.labels.get(PLAN_LABEL) != look.plan_name or FINALIZER not in metadata.finalizers,
+        label=_is_unlabelled(exception),
         status=status,
         tells=_tells(exception.status, status, course),
         after=_after(course.next_look, now),
     )
+
+
+def _is_unlabelled(exception: ScheduleException) -> bool:
+    metadata, plan = exception.metadata, exception.spec.plan_ref.name
+    return metadata.labels.get(PLAN_LABEL) != plan or FINALIZER not in metadata.finalizers
 
 
 def _look(seen: Seen, now: Instant) -> _Look:
@@ -127,12 +138,6 @@ def _look(seen: Seen, now: Instant) -> _Look:
         return _Look(seen, now, request, None, outcome)
     standing = stand(request, votes_of(exception, seen.person, asked_at, now), now)
     return _Look(seen, now, request, standing, standing.outcome)
-
-
-def _ended(look: _Look) -> Course | None:
-    if look.exception.status.state != "Expired":
-        return None
-    return look.course("Expired", "Expired", f"Ended at {_iso(look.until)}; the plan is as it was.")
 
 
 def _cancelled(look: _Look) -> Course | None:
@@ -163,7 +168,7 @@ def _rejected(look: _Look) -> Course | None:
 def _expired(look: _Look) -> Course | None:
     if look.now < look.until:
         return None
-    if look.exception.status.state == "Active":
+    if look.exception.status.applied_at:
         return look.course("Expired", "Expired", f"Ended at {_iso(look.until)}; the plan is as it was.")
     return look.course("Expired", "Expired", f"Its time ended at {_iso(look.until)} before it became active.")
 
@@ -233,7 +238,6 @@ def _active(look: _Look) -> Course:
 
 
 _POLICIES: Final[tuple[Callable[[_Look], Course | None], ...]] = (
-    _ended,
     _cancelled,
     _drafted,
     _rejected,
@@ -251,7 +255,7 @@ def _is_ready(other: ScheduleException, now: Instant) -> bool:
     """Whether another exception would be active but for its place in the line."""
     spec, status = other.spec, other.status
     agreed = not spec.approval_required or status.approval_state == "Approved"
-    idle = spec.draft or spec.cancelled or status.state in _OVER or now >= Instant(spec.valid_until)
+    idle = spec.draft or spec.cancelled or status.state in _IDLE or now >= Instant(spec.valid_until)
     if idle or not agreed or other.metadata.deletion_timestamp:
         return False
     return not any(check_exception(spec))
