@@ -1,0 +1,154 @@
+"""The one way in for every decision about an exception, whatever channel it comes through.
+
+    await decide(client, Matter("on-site-event", "team-a"), who, "approve", "slack", now=clock.now())
+
+A channel finds out who somebody is and calls this. What is written is one more entry in the status, on top
+of exactly what was read: of people who decide together, one is first, and the others look again and are told
+what happened. The controller derives everything else from the entries.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from whenever import Instant
+
+from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.decisions.approval import DONE, Person, Place, Refusal, Verdict, Vote, consider, over
+from hibernator.decisions.conditions import whole_second
+from hibernator.decisions.scheduleexception_request import (
+    Rules,
+    request_of,
+    requester,
+    settled,
+    spec_hash,
+    votes_of,
+)
+from hibernator.kube.client import Client
+from hibernator.kube.errors import Conflict
+from hibernator.kube.patch import encode
+
+_TRIES: Final = 60
+_LONGEST_PAUSE: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Matter:
+    """What is decided about. A channel that showed it some time ago names what it showed."""
+
+    name: str
+    namespace: str
+    uid: str = ""
+    spec_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What only the operator knows, so that it can refuse at once; others leave that to the controller."""
+
+    person: Callable[[str], Person]
+    rules: Rules
+
+
+class NotAcceptedError(Exception):
+    """A decision that does not count; the message tells the person why, and who decided what and when."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+async def decide(
+    client: Client,
+    matter: Matter,
+    who: Person,
+    verdict: Verdict,
+    channel: str,
+    *,
+    now: Instant,
+    reason: str = "",
+    known: Known | None = None,
+) -> ScheduleException:
+    """Write down what somebody decided, once; raises `NotAcceptedError` where it is not theirs to decide."""
+    for attempt in range(_TRIES):
+        exception = await client.get(EXCEPTIONS, matter.name, matter.namespace)
+        if not matter.uid:
+            matter = Matter(matter.name, matter.namespace, exception.metadata.uid, spec_hash(exception.spec))
+        vote = Vote(
+            by=who,
+            verdict=verdict,
+            at=now,
+            uid=matter.uid,
+            spec_hash=matter.spec_hash,
+            channel=channel,
+            reason=reason,
+        )
+        if refusal := why_not(exception, vote, known):
+            raise NotAcceptedError(refusal)
+        try:
+            return await client.patch(
+                EXCEPTIONS,
+                matter.name,
+                matter.namespace,
+                {"status": _entry(exception, vote)},
+                resource_version=exception.metadata.resource_version,
+                uid=matter.uid,
+                subresource="status",
+            )
+        except Conflict:
+            await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, 0.01 * 2**attempt)))  # others first
+    raise Conflict(f"others write {matter.name} all the time; try again")
+
+
+def why_not(exception: ScheduleException, vote: Vote, known: Known | None) -> Refusal | None:
+    """Why a decision would not count, as far as that can be seen from here."""
+    spec, status = exception.spec, exception.status
+    name = exception.metadata.name
+    if not spec.approval_required:
+        return Refusal("NotAsked", f"{name} needs nobody's approval.")
+    if spec.draft:
+        return Refusal("TooEarly", f"{name} is a draft and was not submitted yet.")
+    if outcome := settled(exception):
+        return over(outcome)
+    if spec.cancelled or status.state in {"Cancelled", "Expired"}:
+        ended = "expired" if status.state == "Expired" else "was called off"
+        return Refusal("TooLate", f"{name} {ended}: there is nothing left to decide.")
+    if (vote.uid, vote.spec_hash) != (exception.metadata.uid, spec_hash(spec)):
+        return Refusal("Stale", f"{name} is no longer what was shown: look at it again and decide anew.")
+    if known is None:
+        return _said_before(exception, vote.by)
+    asked_at = Instant(status.requested_at) if status.requested_at else vote.at
+    request = request_of(exception, known.person(requester(exception)), asked_at, known.rules)
+    votes = tuple(votes_of(exception, known.person, asked_at, vote.at))
+    return consider(request, votes, vote, vote.at)
+
+
+def _said_before(exception: ScheduleException, who: Person) -> Refusal | None:
+    status = exception.status
+    said: list[tuple[str, Verdict, Instant]] = [
+        *((yes.approved_by, "approve", Instant(yes.approved_at)) for yes in status.approvals),
+        *((no.rejected_by, "reject", Instant(no.rejected_at)) for no in status.rejections),
+    ]
+    for user, verdict, at in said:
+        if user == who.user:
+            told = f"{user} has {DONE[verdict]} it already, at {at.format_iso()}; that is final."
+            return Refusal("AlreadyDecided", told)
+    return None
+
+
+def _entry(exception: ScheduleException, vote: Vote) -> Mapping[str, Any]:
+    """The list with the new entry at its end, as the patch of a status."""
+    words = {"channel": vote.channel, "reason": vote.reason}
+    named = [email for email in exception.spec.approver_emails if Place("email", email).fits(vote.by)]
+    entry: dict[str, Any] = {key: word for key, word in words.items() if word}
+    if named:
+        entry["email"] = named[0]
+    at, status = whole_second(vote.at), encode(exception.status)
+    if vote.verdict == "approve":
+        entry |= {"approvedBy": vote.by.user, "approvedAt": at, "uid": vote.uid, "specHash": vote.spec_hash}
+        return {"approvals": [*status.get("approvals", ()), entry]}
+    return {
+        "rejections": [*status.get("rejections", ()), entry | {"rejectedBy": vote.by.user, "rejectedAt": at}]
+    }

@@ -1,0 +1,80 @@
+"""Who somebody is: from the name that Kubernetes authenticated to an e-mail address and to roles.
+
+Names, addresses and roles are told apart here and nowhere else, so that no channel can have an opinion of its
+own about who may approve what.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from hibernator.decisions.approval import Person, mailbox
+
+_WORD: Final = re.compile(r"[^\s,\[\]\"']+")
+_WAYS: Final = "`as-is`, `domain:company.com` or `configmap:NAME`"
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """How a user name becomes an e-mail address."""
+
+    way: Literal["as-is", "domain", "configmap"] = "as-is"
+    value: str = ""
+
+
+def read_naming(text: str) -> Naming:
+    """Read the setting: `as-is`, `domain:company.com` or `configmap:NAME`."""
+    way, _, value = text.partition(":")
+    match way:
+        case "as-is" if not value:
+            return Naming()
+        case "domain" if value and "@" not in value:
+            return Naming("domain", value)
+        case "configmap" if value:
+            return Naming("configmap", value)
+        case _:
+            raise ValueError(f"{text!r} is no way from user names to e-mail addresses; write {_WAYS}")
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """What the operator knows about people at this moment."""
+
+    naming: Naming = field(default_factory=Naming)
+    emails: Mapping[str, str] = field(default_factory=dict)  # by user; only asked when naming says so
+    roles: Mapping[str, frozenset[str]] = field(default_factory=dict)  # the members of each role
+
+    def person(self, user: str) -> Person:
+        email = self.email(user)
+        names = {user, mailbox(email)} if email else {user}
+        return Person(user, email, frozenset(role for role, members in self.roles.items() if names & members))
+
+    def email(self, user: str) -> str:
+        """The address of a user; empty where there is none."""
+        match self.naming.way:
+            case "configmap":
+                return self.emails.get(user, "")
+            case "domain" if user and "@" not in user and ":" not in user:
+                return f"{user}@{self.naming.value}"
+            case _:
+                return user if "@" in user else ""
+
+
+def read_roles(data: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """Roles from a ConfigMap: under each role its members, by address or user name, however listed."""
+    return {role: frozenset(_members(text)) for role, text in data.items()}
+
+
+def read_emails(data: Mapping[str, str]) -> dict[str, str]:
+    """Addresses from a ConfigMap: lines of a user and their address, whatever key they stand under.
+
+    User names cannot be keys, because those allow too few characters, and two names must never become one.
+    """
+    lines = (line.split() for text in data.values() for line in text.splitlines())
+    return {words[0]: words[1] for words in lines if len(words) == 2 and "@" in words[1]}  # noqa: PLR2004  a user and an address
+
+
+def _members(text: str) -> set[str]:
+    words = {word for word in _WORD.findall(text) if word != "-"}
+    return words | {mailbox(word) for word in words if "@" in word}

@@ -1,0 +1,50 @@
+"""From a user name to a person with an address and roles."""
+
+import pytest
+
+from hibernator.approvals.people import Directory, Naming, read_emails, read_naming, read_roles
+
+
+@pytest.mark.parametrize(
+    ("naming", "user", "email"),
+    [
+        ("as-is", "bob@company.com", "bob@company.com"),
+        ("as-is", "bob", ""),
+        ("domain:company.com", "bob", "bob@company.com"),
+        ("domain:company.com", "bob@elsewhere.org", "bob@elsewhere.org"),
+        ("domain:company.com", "system:serviceaccount:ci:bot", ""),
+        ("domain:company.com", "", ""),
+        ("configmap:people", "oidc:b0b", "bob@company.com"),
+        ("configmap:people", "carol@company.com", ""),
+    ],
+)
+def test_a_user_has_the_address_that_the_setting_gives_them(naming: str, user: str, email: str) -> None:
+    emails = read_emails({"people": "oidc:b0b  bob@company.com\n\nnobody\n# two words\n"})
+    directory = Directory(read_naming(naming), emails=emails)
+    assert directory.person(user).email == email
+
+
+@pytest.mark.parametrize("text", ["", "as-is:x", "domain", "domain:", "domain:a@b", "configmap", "ldap:x"])
+def test_a_wrong_way_is_told_with_the_right_ones(text: str) -> None:
+    with pytest.raises(ValueError, match="write `as-is`, `domain:"):
+        read_naming(text)
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        "Bob@Company.com, carol",
+        "[bob@company.com, carol]",
+        "- bob@company.com\n- carol\n",
+        '["bob@company.com"]',
+    ],
+)
+def test_members_of_a_role_may_be_listed_in_any_way(members: str) -> None:
+    directory = Directory(Naming("domain", "company.com"), roles=read_roles({"manager": members, "cto": ""}))
+    assert directory.person("bob").roles == {"manager"}
+
+
+def test_a_member_may_be_named_by_user_name() -> None:
+    directory = Directory(roles=read_roles({"manager": "carol"}))
+    assert directory.person("carol").roles == {"manager"}
+    assert directory.person("carola").roles == frozenset()
