@@ -152,6 +152,7 @@ def test_pairs_become_the_windows_in_which_they_sleep(
         ("0 20 * * */0", "0 6 * * *", "goes nowhere"),
         ("0 20 * * 5L", "0 6 * * *", "'5L' is out of range"),
         ("0 20 * * 1#2", "0 6 * * *", "'1#2' is not understood"),
+        ("0 " + "9" * 5000 + " * * *", "0 6 * * *", "is not understood"),
         ("0 20 * * ,", "0 6 * * *", "'' is not understood"),
         ("0 6 * * *", "0 6 * * 1-5", "both fire on Mon 06:00"),
         ("0 20 * * *", "59 23 * * *", "fires at 23:59, which windows read as the end of the day"),

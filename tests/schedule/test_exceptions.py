@@ -294,3 +294,18 @@ def test_a_lead_time_of_more_than_the_validity_reaches_no_further_than_it() -> N
     timeline = lead("20:00-22:00", "2026-02-03T00:00:00Z/2026-02-06T00:00:00Z", "04:00-05:00", hours="200h")
     nights = {day: timeline.at(utc(f"2026-02-0{day} 21:00")).value for day in (2, 3, 4, 5, 6)}
     assert nights == {2: "Asleep", 3: "Awake", 4: "Awake", 5: "Asleep", 6: "Asleep"}
+
+
+def test_a_lead_time_of_centuries_costs_no_more_than_one_of_days() -> None:
+    timeline = lead(
+        "20:00-22:00", "2026-02-03T00:00:00Z/2026-02-06T00:00:00Z", "04:00-05:00", hours="999999999h"
+    )
+    assert timeline.at(utc("2026-02-03 21:00")).reason is Reason.EXCEPTION_LEAD_TIME
+
+
+def test_exceptions_without_a_name_are_still_told_apart_from_the_plan() -> None:
+    nameless = exception("extend", ALWAYS, window("12:00-13:00"), name="")
+    timeline = PlanTimeline(plan(NIGHTS), [nameless])
+    assert timeline.at(utc("2026-02-03 21:00")).window == "20:00-06:00 Mon-Fri"
+    assert timeline.at(utc("2026-02-03 12:30")).window == "12:00-13:00 every day"
+    assert timeline.explain(utc("2026-02-03 12:30")).rules[-1].decided

@@ -145,3 +145,9 @@ def test_specs_survive_the_way_to_json_and_back() -> None:
     spec = scaler("Mon 09:00-17:00 5", holidays={"mode": "treat-as-open", "country": "DE"})
     assert msgspec.json.decode(msgspec.json.encode(bend), type=ScheduleExceptionSpec) == bend
     assert msgspec.json.decode(msgspec.json.encode(spec), type=TimeWindowScalerSpec) == spec
+
+
+@pytest.mark.parametrize("lead", ["9" * 5000 + "h", "0." + "9" * 5000 + "h"])
+def test_a_duration_with_too_many_digits_is_refused_and_breaks_nothing(lead: str) -> None:
+    _, spec = exception("suspend", VALID, window("20:00-06:00"), lead=lead)
+    assert [problem.path for problem in check_exception(spec)] == ["spec.leadTime"]

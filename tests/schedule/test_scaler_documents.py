@@ -211,6 +211,12 @@ def test_a_grace_longer_than_any_gap_keeps_the_most_for_ever() -> None:
     assert {each.value for each in timeline.between(utc("2026-02-01 00:00"), utc("2026-03-01 00:00"))} == {5}
 
 
+def test_a_grace_of_ages_is_no_trouble_even_where_the_most_is_never_wanted() -> None:
+    """The first window is hidden by the second, so that nine replicas never run."""
+    spec = scaler("Mon 09:00-12:00 9", "Mon 09:00-12:00 5", default=1, gracePeriodSeconds=10**15)
+    assert ScalerTimeline.of(spec).at(utc("2026-02-03 12:00")).value == 5
+
+
 def test_a_rise_during_grace_above_the_old_number_takes_effect_at_once() -> None:
     spec = scaler("Mon 09:00-12:00 5", "Mon 12:10-12:20 8", gracePeriodSeconds=3600)
     assert ScalerTimeline.of(spec).at(utc("2026-02-02 12:10")).value == 8

@@ -81,12 +81,13 @@ def read_exceptions(exceptions: Sequence[NamedException], zone: Zone) -> tuple[B
 
 def _bend(name: str, spec: ScheduleExceptionSpec, governs: Spans, zone: Zone) -> Bend:
     reason = Reason(f"Exception{spec.type.capitalize()}")
+    lead = read_duration(spec.lead_time or "") if spec.type == "suspend" else 0
     return Bend(
         name=name,
         type=spec.type,
         governs=governs,
         windows=tuple(off_hours(window, zone) for window in spec.windows),
-        lead=read_duration(spec.lead_time or "") if spec.type == "suspend" else 0,
+        lead=min(lead, governs[-1][1] - governs[0][0]) if governs else 0,  # it acts only while it governs
         asleep=Verdict(State.ASLEEP, reason, name),
         awake=Verdict(State.AWAKE, reason, name),
         waiting=Verdict(State.AWAKE, Reason.EXCEPTION_LEAD_TIME, name),

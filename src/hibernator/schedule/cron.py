@@ -4,6 +4,7 @@ Why a pair wakes on the day after an overnight window begins, and what becomes o
 before that, is told in docs/decisions/0006-cron-conversion.md.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -113,15 +114,11 @@ def _line(minutes: Iterable[int]) -> str:
 
 def _sleeps(begins: frozenset[int], ends: frozenset[int]) -> list[Span]:
     """From each beginning to the next end; a beginning in a sleep that has begun already changes nothing."""
-    sleeps: list[Span] = []
     rolled = sorted(end + week * MINUTES_A_WEEK for end in ends for week in (0, 1))
-    spans = union((begin, next(end for end in rolled if end > begin)) for begin in begins)
-    wrapped = [span for span in spans if span[1] > MINUTES_A_WEEK]
-    for start, end in spans:
-        # A sleep that reaches into this week from the last one swallows what begins within it.
-        if not any(start < late_end - MINUTES_A_WEEK for _, late_end in wrapped):
-            sleeps.append((start, end))
-    return sleeps
+    spans = union((begin, rolled[bisect_right(rolled, begin)]) for begin in begins)
+    # A sleep that reaches into this week from the last one swallows what begins within it.
+    swallowed = max(0, spans[-1][1] - MINUTES_A_WEEK)
+    return [span for span in spans if span[0] >= swallowed]
 
 
 def _written_before_overnight_windows(begins: frozenset[int], ends: frozenset[int]) -> list[Span]:

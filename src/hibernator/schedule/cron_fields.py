@@ -9,7 +9,7 @@ MINUTES_A_DAY = 24 * 60
 MINUTES_A_WEEK = 7 * MINUTES_A_DAY
 
 _MACROS = {"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0", "@hourly": "0 * * * *"}
-_PART = re.compile(r"(?:[*?]|(?P<first>\w+)(?:-(?P<last>\w+))?)(?:/(?P<step>\d+))?", re.ASCII)
+_PART = re.compile(r"(?:[*?]|(?P<first>\w{1,9})(?:-(?P<last>\w{1,9}))?)(?:/(?P<step>\d{1,9}))?", re.ASCII)
 _SATURDAY = 6
 
 

@@ -66,7 +66,7 @@ def otherwise(
 ) -> tuple[str, ...]:
     """What would have to be different; `beneath` is what holds without exceptions, less and more holidays."""
     windows_say, plan_says = beneath
-    if verdict.source:
+    if _bend(rules, verdict) is not None:
         return (f"Without the exception {verdict.source}: {message(rules, plan_says, ticks)}",)
     if verdict.reason in {Reason.HOLIDAY_AWAKE, Reason.HOLIDAY_SLEEP}:
         return (f"On any other day: {message(rules, windows_say, ticks)}", _by_exception(verdict))
@@ -105,28 +105,20 @@ def _holidays(rules: PlanRules, verdict: Verdict[State], ticks: int) -> Iterator
 
 
 def _bends(rules: PlanRules, verdict: Verdict[State], ticks: int) -> Iterator[Rule]:
+    deciding = _bend(rules, verdict)
     for bend in rules.bends:
-        name = f"exception {bend.name} ({bend.type})"
-        decided = verdict.source == bend.name
+        name, decided = f"exception {bend.name} ({bend.type})", bend is deciding
+        covering = ", ".join(str(window) for window in bend.windows if window.covering(ticks))
         if not bend.governs_at(ticks):
             yield Rule(name, matched=False, decided=False, why=_validity(bend, ticks, rules.zone))
         elif verdict is bend.waiting:
-            yield Rule(
-                name, matched=True, decided=True, why=f"suspends all sleep {_soon(rules, verdict, ticks)}"
-            )
-        elif not any(window.covering(ticks) for window in bend.windows):
-            yield Rule(
-                name, matched=False, decided=decided, why="is valid, but none of its windows cover this time"
-            )
-        else:
-            covering = ", ".join(str(window) for window in bend.windows if window.covering(ticks))
+            yield Rule(name, True, decided, f"suspends all sleep {_soon(rules, verdict, ticks)}")
+        elif covering:
             effect = "" if decided else ", but changes nothing"
-            yield Rule(
-                name,
-                matched=True,
-                decided=decided,
-                why=f"is valid and covers this time with {covering}{effect}",
-            )
+            yield Rule(name, True, decided, f"is valid and covers this time with {covering}{effect}")
+        else:
+            but = "and" if decided else "but"
+            yield Rule(name, decided, decided, f"is valid, {but} none of its windows cover this time")
 
 
 def _validity(bend: Bend, ticks: int, zone: Zone) -> str:
@@ -148,4 +140,12 @@ def _soon(rules: PlanRules, verdict: Verdict[State], ticks: int) -> str:
 
 
 def _bend(rules: PlanRules, verdict: Verdict[State]) -> Bend | None:
-    return next((bend for bend in rules.bends if bend.name == verdict.source), None)
+    """The exception that gave this very verdict, if one did."""
+    return next(
+        (
+            bend
+            for bend in rules.bends
+            if any(verdict is own for own in (bend.asleep, bend.awake, bend.waiting))
+        ),
+        None,
+    )

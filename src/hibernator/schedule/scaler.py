@@ -12,7 +12,7 @@ from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays
 from hibernator.schedule.labels import OFF_HOURS, all_day_label, label
 from hibernator.schedule.scaler_words import ScaledWindow, ScalerRules
 from hibernator.schedule.steps import Steps, cut, overlay
-from hibernator.schedule.ticks import DAY, FIRST, SECOND, from_instant
+from hibernator.schedule.ticks import DAY, FIRST, SECOND, WEEK, from_instant
 from hibernator.schedule.timeline import HORIZON, Piece, Timeline
 from hibernator.schedule.verdicts import Reason, Verdict
 from hibernator.schedule.weekly import Weekly
@@ -109,7 +109,7 @@ class ScalerTimeline(Timeline[int]):
     def _lay_out(self, lo: int, hi: int) -> ScalerSteps:
         if not self._grace:
             return self._wanted(lo, hi)
-        reach = 2 * self._grace + DAY
+        reach = min(2 * self._grace, WEEK) + DAY
         while True:
             start = max(FIRST, lo - reach)
             steps = self._wanted(start, hi)

@@ -19,7 +19,7 @@ _NUMBERS = {
 
 _TIME = re.compile(r"([0-1]?[0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
 _STRICT_TIME = re.compile(r"([0-1][0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)", re.ASCII)
+_DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,12})?)(ms|s|m|h)", re.ASCII)
 _UNITS = {"ms": SECOND // 1000, "s": SECOND, "m": MINUTE, "h": HOUR}
 
 

@@ -24,7 +24,6 @@ Stretch = tuple[int, int, int]  # from, to, and what to add to an instant for th
 
 _BLOCK = 1 << 47  # ticks: four and a half years, some nine changes of the clock
 _LARGEST_CHANGE = DAY  # whole days have been skipped, but never more
-_NEAR = DAY + _LARGEST_CHANGE  # no further from a change of the clock can it move the edge of a window
 
 
 class Zone:
@@ -49,15 +48,15 @@ class Zone:
     def steady(self, lo: int, hi: int) -> list[tuple[int, int, int | None]]:
         """Cut [lo, hi) into parts with one offset each, and parts (None) near a change of the clock.
 
-        Near is where a window, which is at most a day long, can have an edge that the change moves.
+        Near is as far as the clock is moved: no edge that is further away falls on another instant by it.
         """
-        stretches = self.stretches(lo - _NEAR, hi + _NEAR)
+        stretches = self.stretches(lo - _LARGEST_CHANGE, hi + _LARGEST_CHANGE)
         if len(stretches) == 1:
             return [(lo, hi, stretches[0][2])]
         parts: list[tuple[int, int, int | None]] = []
         at, offset = lo, stretches[0][2]
         for (_, change, before), (_, _, after) in pairwise(stretches):
-            near = DAY + abs(after - before)
+            near = abs(after - before)
             start, end = max(change - near, at), min(change + near, hi)
             if start >= hi:
                 break
@@ -74,15 +73,7 @@ class Zone:
     def calm(self, ticks: int) -> Stretch:
         """The stretch around an instant, less what is near a change of the clock, which may be all of it."""
         start, end, offset = next(stretch for stretch in self._block(ticks // _BLOCK) if ticks < stretch[1])
-        return max(start + _NEAR, FIRST), min(end - _NEAR, LAST), offset
-
-    def first(self, reading: int) -> int:
-        """The first instant at which the local clock reads this or later."""
-        return first_at(reading, self.stretches(reading - DAY, reading + DAY))
-
-    def last(self, reading: int) -> int:
-        """The last instant at which the local clock passes this: from then on it never reads less."""
-        return last_at(reading, self.stretches(reading - DAY, reading + DAY))
+        return max(start + _LARGEST_CHANGE, FIRST), min(end - _LARGEST_CHANGE, LAST), offset
 
     def day(self, day: int) -> Spans:
         """All instants with this local date: no span, one, or more if the clock steps back over midnight."""
@@ -116,14 +107,14 @@ class Zone:
 
 
 def first_at(reading: int, stretches: list[Stretch]) -> int:
-    """The first instant in these stretches at which the local clock reads this or later."""
+    """The first instant at which the local clock reads this or later. Give all stretches a day around it."""
     if len(stretches) == 1:
         return reading - stretches[0][2]
     return min(max(start, reading - offset) for start, end, offset in stretches if reading - offset < end)
 
 
 def last_at(reading: int, stretches: list[Stretch]) -> int:
-    """The last instant in these stretches at which the local clock passes this."""
+    """The last instant at which the local clock passes this: from then on it never reads less."""
     if len(stretches) == 1:
         return reading - stretches[0][2]
     return max(min(end, reading - offset) for start, end, offset in stretches if reading - offset > start)
