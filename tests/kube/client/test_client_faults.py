@@ -11,6 +11,7 @@ from hibernator.kube.credentials import Credentials, find
 from hibernator.kube.errors import AlreadyExists, Conflict, NotFound, Throttled, Unavailable
 from hibernator.kube.fairness import Lanes
 from hibernator.kube.kubeconfig import Cluster, Place, User
+from hibernator.kube.metrics import API_REQUESTS, API_SECONDS, Metrics
 from support.faultproxy import Action, Answer, Cut, Delay, Drop, FaultProxy, Freeze
 
 _A = {"metadata": {"name": "a"}}
@@ -188,3 +189,20 @@ async def test_a_storm_of_one_kind_that_hangs_does_not_keep_another_from_the_ser
     for patch in patches:
         patch.cancel()
     await asyncio.gather(*patches, return_exceptions=True)
+
+
+async def test_requests_are_counted_by_how_they_ended(proxy: FaultProxy, namespace: str) -> None:
+    metrics = Metrics()
+    async with Client(find(str(proxy.kubeconfig)), metrics=metrics) as client:
+        proxy.next(method="GET", action=Answer(500))
+        await client.get(NAMESPACES, "default")
+        proxy.next(method="POST", action=Drop())
+        with pytest.raises(Unavailable):
+            await client.create(CONFIG_MAPS, _A, namespace)
+    for counted in (
+        ("get", "namespaces", "500"),
+        ("get", "namespaces", "200"),
+        ("create", "configmaps", "none"),
+    ):
+        assert metrics.value(API_REQUESTS, *counted) == 1
+    assert metrics.value(API_SECONDS, "get", "namespaces") == 2
