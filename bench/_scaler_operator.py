@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from pathlib import Path
 
 from whenever import Instant
 
@@ -15,6 +16,7 @@ from hibernator.operator.settings import Settings
 async def main(kubeconfig: str, start: str, port: str) -> None:
     settings = Settings(
         listen=f"127.0.0.1:{port}",
+        database=f"sqlite:///{Path(kubeconfig).parent}/audit.db",
         scaler_jitter_from=0.0,
         scaler_jitter_to=0.0,
         scaler_minimum=0.0,

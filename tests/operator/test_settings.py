@@ -4,11 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from hibernator.audit.database import DEFAULT_URL
 from hibernator.operator.settings import Settings, SettingsError, fields, flag, settings, variable
 
 
 def test_without_any_source_the_defaults_hold() -> None:
     assert settings({}, {}) == Settings()
+
+
+def test_the_operator_and_the_audit_commands_mean_the_same_database() -> None:
+    assert Settings().database == DEFAULT_URL
 
 
 def test_flags_win_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:

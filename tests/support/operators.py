@@ -1,12 +1,17 @@
 """An operator of a test's own: in this process, in one namespace, on a clock that the test moves."""
 
 import asyncio
+import shutil
+import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hibernator.audit.database import Database
+from hibernator.audit.event import AuditEvent
+from hibernator.audit.reading import Filter, Reader
 from hibernator.kube import credentials
 from hibernator.kube.metrics import RECONCILE_SECONDS, Metric
 from hibernator.operator.app import Operator, operator
@@ -22,6 +27,7 @@ _LOOK_EVERY = 0.02
 class Running:
     operator: Operator
     clock: ManualClock
+    database: str
 
     async def settle(self) -> None:
         """Wait until the operator has seen all that is there and has nothing left to do about it now."""
@@ -40,6 +46,12 @@ class Running:
         """How often a controller has looked at anything so far."""
         return self.metric(RECONCILE_SECONDS, controller)
 
+    async def trail(self, type_: str) -> list[AuditEvent]:
+        """What the audit trail has of a type, once everything told so far is in it."""
+        await self.operator.trail.flush()
+        async with Database(self.database, read_only=True) as database:
+            return [entry. for entry in await Reader(database).page(Filter(type=type_))]
+
     async def until(self, fact: Callable[[], Any]) -> None:
         """Wait for something that the operator, or Kubernetes itself, brings about."""
         async with asyncio.timeout(_DEADLINE):
@@ -57,7 +69,9 @@ async def running(
     It lives in the namespace that it acts in, unless it has a home elsewhere.
     """
     clock = clock or ManualClock("2026-03-02T08:00:00Z")  # a Monday
+    audit = Path(tempfile.mkdtemp(prefix="hibernator-audit-"))
     chosen = Settings(
+        database=f"sqlite:///{audit}/audit.db",
         watch_namespace=namespace,
         namespace=home or namespace,
         listen="127.0.0.1:0",
@@ -67,10 +81,11 @@ async def running(
     async with operator(chosen, credentials.find(str(kubeconfig)), clock=clock) as made:
         task = asyncio.create_task(made.manager.run())
         try:
-            run = Running(made, clock)
+            run = Running(made, clock, chosen.database)
             await run.settle()
             clock.settles_with(run.settle)
             yield run
         finally:
             made.manager.stop()
             await task
+            shutil.rmtree(audit)

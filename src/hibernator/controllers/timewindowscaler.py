@@ -18,6 +18,8 @@ from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
 from hibernator.api.holidaymap import HOLIDAY_MAPS, HolidayMap
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler, TimeWindowScalerStatus
 from hibernator.api.timewindowscaler_v1beta1 import ExternalReplicas, TimeWindowScalerSpec
+from hibernator.audit.event import Resource, event
+from hibernator.audit.trail import Trail
 from hibernator.controllers import prometheus
 from hibernator.controllers.targets import Target, Targets, scaled_by
 from hibernator.decisions import scaler_timeline
@@ -98,6 +100,7 @@ class ScalerReconciler:
         recorder: Recorder,
         clock: Clock,
         metrics: Metrics,
+        trail: Trail,
         session: aiohttp.ClientSession,
         pace: Pace | None = None,
         random: Random | None = None,
@@ -109,6 +112,7 @@ class ScalerReconciler:
         self._recorder = recorder
         self._clock = clock
         self._metrics = metrics
+        self._trail = trail
         self._session = session
         self._pace = pace or Pace()
         self._random = random or Random()
@@ -124,7 +128,7 @@ class ScalerReconciler:
         now = self._clock.now()
         seen = await self._gather(key, scaler, now)
         decision = decide(seen, now)
-        await self._perform(key, seen, decision)
+        self._record(await self._perform(key, seen, decision))
         return Result(decision.after)
 
     async def _gather(self, key: Key, scaler: TimeWindowScaler, now: Instant) -> Seen:
@@ -211,7 +215,8 @@ class ScalerReconciler:
         oldest = min(self._scalers.find(BY_TARGET, target.key), key=_age, default=scaler)
         return "" if oldest.metadata.uid == scaler.metadata.uid else oldest.metadata.name
 
-    async def _perform(self, key: Key, seen: Seen, decision: Decision) -> None:
+    async def _perform(self, key: Key, seen: Seen, decision: Decision) -> TimeWindowScaler:
+        """Write and tell, in the order of the decision; returns the scaler as it is then."""
         scaler = seen.scaler
         if decision.first:
             scaler = await self._write_status(scaler, decision.first)
@@ -223,7 +228,7 @@ class ScalerReconciler:
         if decision.status:
             wrote = decision.status != scaler.status
             if wrote:
-                await self._write_status(scaler, decision.status)
+                scaler = await self._write_status(scaler, decision.status)
             elif not decision.first:
                 self._metrics.count(WRITES_SAVED)
             self._wrote.pop(key, None)
@@ -231,6 +236,19 @@ class ScalerReconciler:
             self._metrics.count(DEGRADED, trouble.reason)
         for tell in decision.tells:
             self._recorder.note(SCALERS, scaler, "Normal", tell.reason, tell.message, quiet=QUIET)
+
+        return scaler
+
+    def _record(self, scaler: TimeWindowScaler) -> None:
+        """Tell the trail of the last scaling that the status knows of; to tell it again costs nothing."""
+        status = scaler.status
+        if status.last_scale_time:
+            at = Instant(status.last_scale_time)
+            data = {"replicas": status.effective_replicas, "window": status.current_window}
+            about = Resource.of(SCALERS, scaler)
+            told = event("timewindowscaler.scaled", about, at=at, identity=(at.format_iso(),), data=data)
+            if not self._trail.has(told.id):
+                self._trail.record(told)
 
     async def _write_status(
         self, scaler: TimeWindowScaler, status: TimeWindowScalerStatus
@@ -266,6 +284,7 @@ def scaler_controller(
     recorder: Recorder,
     clock: Clock,
     metrics: Metrics,
+    trail: Trail,
     session: aiohttp.ClientSession,
     pace: Pace,
     workers: int,
@@ -309,6 +328,7 @@ def scaler_controller(
         recorder=recorder,
         clock=clock,
         metrics=metrics,
+        trail=trail,
         session=session,
         pace=pace,
     )

@@ -66,6 +66,7 @@ async def _watch(cluster: Cluster, say: Say, speed: float, seconds: float | None
     clock = ScaledClock(speed, START)
     settings = Settings(
         listen="127.0.0.1:0",
+        database=f"sqlite:///{cluster.layout.root}/audit.db",
         leader_elect=False,
         scaler_jitter_from=0.0,
         scaler_jitter_to=0.0,

@@ -55,6 +55,7 @@ class Manager:
         self._controllers: list[Controller] = []
         self._everywhere: dict[str, Run] = {"heartbeat": health.beat}
         self._followed: dict[Cache[Any], asyncio.Task[None]] = {}
+        self._at_lead: list[Callable[[], object]] = []
         self._asked_to_stop = asyncio.Event()
         self.leading = asyncio.Event()
         health.ready_if("caches", self._unfilled)
@@ -89,6 +90,10 @@ class Manager:
     def add(self, name: str, run: Run) -> None:
         """Run this on every replica until it is cancelled at the end."""
         self._everywhere[name] = run
+
+    def on_lead(self, callback: Callable[[], object]) -> None:
+        """Call this when the replica begins to lead."""
+        self._at_lead.append(callback)
 
     def stop(self) -> None:
         self._asked_to_stop.set()
@@ -132,6 +137,8 @@ class Manager:
 
     def _begin_to_lead(self) -> list[asyncio.Task[None]]:
         self.leading.set()
+        for callback in self._at_lead:
+            callback()
         jobs: list[tuple[str, Run]] = [(one.name, one.run) for one in self._controllers]
         if self._elector and self._watchdog:
             self._watchdog.start()

@@ -156,3 +156,17 @@ async def test_the_same_transition_is_not_told_again_within_five_minutes_nor_by_
             await run.advance(60)
             clock = ManualClock(run.clock.now())
     assert [count for reason, message, count in scene.events() if (reason, message) == told] == [1]
+
+
+async def test_every_scaling_is_in_the_audit_trail_once(scene: Scene) -> None:
+    scene.apply(workload(), scaler())
+    async with running(scene.cluster.kubeconfig, scene.namespace) as run:
+        await run.until(lambda: scene.condition("Ready").get("status") == "True")
+        await run.advance_to("2026-03-02T09:00:00Z")
+        await run.until(lambda: scene.status()["targetObservedReplicas"] == 4)
+        await run.advance_to("2026-03-02T12:00:00Z")
+        trail = await run.trail("timewindowscaler.scaled")
+    assert [(event.time.format_iso(unit="second"), event.resource.name) for event in trail] == [
+        ("2026-03-02T08:00:00Z", "hours"),
+        ("2026-03-02T09:00:00Z", "hours"),
+    ]
