@@ -27,7 +27,7 @@ def window(rules: PlanRules, verdict: Verdict[State], ticks: int) -> str:
     """The windows that cover this time, of whatever decides: the plan or an exception."""
     bend = _bend(rules, verdict)
     windows = rules.windows if bend is None else bend.windows
-    return ", ".join(str(window) for window in windows if window.covering(ticks))
+    return " and ".join(str(window) for window in windows if window.covering(ticks))
 
 
 def message(rules: PlanRules, verdict: Verdict[State], ticks: int) -> str:
@@ -108,7 +108,7 @@ def _bends(rules: PlanRules, verdict: Verdict[State], ticks: int) -> Iterator[Ru
     deciding = _bend(rules, verdict)
     for bend in rules.bends:
         name, decided = f"exception {bend.name} ({bend.type})", bend is deciding
-        covering = ", ".join(str(window) for window in bend.windows if window.covering(ticks))
+        covering = " and ".join(str(window) for window in bend.windows if window.covering(ticks))
         if not bend.governs_at(ticks):
             yield Rule(name, matched=False, decided=False, why=_validity(bend, ticks, rules.zone))
         elif verdict is bend.waiting:
