@@ -11,7 +11,9 @@ import aiohttp
 from hibernator.admission import metrics as admission
 from hibernator.admission.assembly import add_webhooks, webhook_server
 from hibernator.admission.endpoint import Address, Endpoint, Service
-from hibernator.controllers import hibernateplan, timewindowscaler
+from hibernator.approvals.people import Naming, read_naming
+from hibernator.controllers import hibernateplan, scheduleexception, timewindowscaler
+from hibernator.decisions.scheduleexception_request import Rules
 from hibernator.decisions.timewindowscaler import Pace
 from hibernator.executors.clusters import OwnCluster
 from hibernator.executors.karpenter import Karpenter
@@ -90,6 +92,21 @@ async def operator(
             namespace=settings.watch_namespace,
         )
         manager.add_controller(plans)
+        exceptions = scheduleexception.exception_controller(
+            writer,
+            recorder=recorder,
+            clock=clock,
+            metrics=metrics,
+            workers=settings.workers,
+            rules=Rules(
+                patience_hours=settings.approval_patience_hours, own_allowed=settings.approval_of_own_requests
+            ),
+            naming=naming(settings),
+            roles=settings.approver_roles,
+            home=settings.namespace,
+            namespace=settings.watch_namespace,
+        )
+        manager.add_controller(exceptions)
         if settings.webhook_listen:
             add_webhooks(
                 manager,
@@ -111,6 +128,14 @@ def executors(settings: Settings, client: Client) -> Registry:
         clusters, own_namespace=settings.namespace, only_namespace=settings.watch_namespace
     )
     return Registry({"workloadscaler": workloads, "karpenter": Karpenter(clusters), "noop": Noop()})
+
+
+def naming(settings: Settings) -> Naming:
+    """How user names become e-mail addresses."""
+    try:
+        return read_naming(settings.approver_emails)
+    except ValueError as error:
+        raise SettingsError(f"approverEmails cannot be used: {error}.") from error
 
 
 def endpoint(settings: Settings) -> Endpoint:

@@ -61,6 +61,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
     scaler_minimum: Annotated[
         float, msgspec.Meta(ge=0, le=3600), "The least seconds between two looks at a quiet scaler."
     ] = 30.0
+    approval_patience_hours: Annotated[
+        float,
+        msgspec.Meta(gt=0, le=8784),
+        "How long an exception waits for approval before it is rejected.",
+    ] = 720.0
+    approval_of_own_requests: Annotated[
+        bool, "Let people approve what they asked for themselves. Only for trying things out."
+    ] = False
+    approver_emails: Annotated[
+        str,
+        "How a user name becomes an e-mail address: `as-is`, `domain:company.com`, or `configmap:NAME` "
+        "in the operator's namespace with lines of a user and an address.",
+    ] = "as-is"
+    approver_roles: Annotated[
+        str,
+        "The ConfigMap in the operator's namespace with the members of each role, by address or user name.",
+    ] = "hibernator-roles"
 
 
 def settings(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | None = None) -> Settings:

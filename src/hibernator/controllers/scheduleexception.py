@@ -1,0 +1,257 @@
+"""ScheduleException: gather what the decision needs, write label, finalizer and status, and tell people.
+
+Exceptions of one plan are looked at one after the other, because each look depends on who is active.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from typing import Final
+from weakref import WeakValueDictionary
+
+from msgspec.structs import replace
+
+from hibernator.api.core import CONFIG_MAPS, ConfigMap
+from hibernator.api.exceptionstatus import Impact
+from hibernator.api.hibernateplan import PLANS, HibernatePlan
+from hibernator.api.holidaymap import HOLIDAY_MAPS, HolidayMap
+from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.approvals.people import Directory, Naming, read_emails, read_roles
+from hibernator.decisions.impact import impact, workloads
+from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL, Decision, Seen, decide
+from hibernator.decisions.scheduleexception_request import Rules, requester, voters
+from hibernator.kube.cache import Cache
+from hibernator.kube.client import Client
+from hibernator.kube.clock import Clock
+from hibernator.kube.controller import Controller, Key, Result, Watches
+from hibernator.kube.events import Recorder
+from hibernator.kube.metrics import Metrics
+from hibernator.kube.patch import encode, merge_patch
+from hibernator.schedule.holidays import load_holidays
+from hibernator.schedule.problems import check_exception, check_schedule
+
+BY_PLAN: Final = "plan"
+BY_HOLIDAYS: Final = "holidays"
+
+
+class People:
+    """The directory as the operator's ConfigMaps have it at each moment."""
+
+    def __init__(
+        self, naming: Naming, roles: Cache[ConfigMap], emails: Cache[ConfigMap] | None = None
+    ) -> None:
+        self._naming = naming
+        self._roles = roles
+        self._emails = emails
+        self._read: tuple[object, Directory] | None = None
+
+    def directory(self) -> Directory:
+        roles = tuple(self._roles.values())
+        emails = () if self._emails is None else tuple(self._emails.values())
+        made_of = tuple((one.metadata.uid, one.metadata.resource_version) for one in (*roles, *emails))
+        if self._read is None or self._read[0] != made_of:
+            found = Directory(
+                self._naming,
+                emails={user: email for one in emails for user, email in read_emails(one.data).items()},
+                roles={role: members for one in roles for role, members in read_roles(one.data).items()},
+            )
+            self._read = made_of, found
+        return self._read[1]
+
+
+class ExceptionReconciler:
+    def __init__(
+        self,
+        client: Client,
+        exceptions: Cache[ScheduleException],
+        plans: Cache[HibernatePlan],
+        holiday_maps: Cache[HolidayMap],
+        people: People,
+        *,
+        recorder: Recorder,
+        clock: Clock,
+        rules: Rules,
+    ) -> None:
+        self._client = client
+        self._exceptions = exceptions
+        self._plans = plans
+        self._holiday_maps = holiday_maps
+        self._people = people
+        self._recorder = recorder
+        self._clock = clock
+        self._rules = rules
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._impacts: dict[Key, tuple[object, Impact]] = {}
+
+    async def reconcile(self, key: Key) -> Result:
+        exception = self._exceptions.get(*key)
+        if exception is None:
+            self._impacts.pop(key, None)
+            return Result()
+        turn = self._turns.setdefault(_plan_key(exception), asyncio.Lock())
+        async with turn:
+            exception = self._exceptions.get(*key)
+            if exception is None:
+                return Result()
+            decision = decide(self._gather(key, exception), self._clock.now())
+            await self._perform(exception, decision)
+            return Result(decision.after)
+
+    def _gather(self, key: Key, exception: ScheduleException) -> Seen:
+        plan = self._plans.get(key.namespace, exception.spec.plan_ref.name)
+        directory = self._people.directory()
+        users = {requester(exception), *voters(exception)}
+        problems = tuple(check_exception(exception.spec))
+        return Seen(
+            exception=exception,
+            plan=plan,
+            others=tuple(
+                other
+                for other in self._exceptions.find(BY_PLAN, _plan_key(exception))
+                if other.metadata.uid != exception.metadata.uid
+            ),
+            people={user: directory.person(user) for user in users},
+            impact=self._impact(key, exception, plan) if plan and not problems else None,
+            problems=problems,
+            rules=self._rules,
+        )
+
+    def _impact(self, key: Key, exception: ScheduleException, plan: HibernatePlan) -> Impact | None:
+        """What it changes, worked out again only when it or its plan has changed."""
+        block = plan.spec.schedule.holidays
+        source = block.source_ref if block else None
+        found = self._holiday_maps.get(key.namespace, source.name) if source else None
+        made_of = (
+            (plan.metadata.uid, plan.metadata.generation),
+            (exception.metadata.uid, exception.metadata.generation),
+            found and found.metadata.resource_version,
+        )
+        known = self._impacts.get(key)
+        if known is None or known[0] != made_of:
+            if any(check_schedule(plan.spec.schedule)):
+                return None
+            holidays, _ = load_holidays(block, found.data if found else None)
+            known = self._impacts[key] = made_of, impact(plan, exception, holidays)
+        return replace(known[1], workloads=workloads(plan.status))
+
+    async def _perform(self, exception: ScheduleException, decision: Decision) -> None:
+        finalizers = exception.metadata.finalizers
+        if decision.release:
+            await self._set_metadata(
+                exception, {"finalizers": [one for one in finalizers if one != FINALIZER]}
+            )
+            return
+        if decision.label:
+            labels = {PLAN_LABEL: exception.spec.plan_ref.name}
+            kept = [one for one in finalizers if one != FINALIZER]
+            exception = await self._set_metadata(
+                exception, {"labels": labels, "finalizers": [*kept, FINALIZER]}
+            )
+        if decision.status is None or decision.status == exception.status:
+            return
+        metadata = exception.metadata
+        written = await self._client.patch(
+            EXCEPTIONS,
+            metadata.name,
+            metadata.namespace,
+            {"status": merge_patch(encode(exception.status), encode(decision.status))},
+            resource_version=metadata.resource_version,
+            subresource="status",
+        )
+        self._exceptions.wrote(written)
+        for tell in decision.tells:
+            self._recorder.note(EXCEPTIONS, exception, tell.type, tell.reason, tell.message)
+
+    async def _set_metadata(
+        self, exception: ScheduleException, change: dict[str, object]
+    ) -> ScheduleException:
+        metadata = exception.metadata
+        written = await self._client.patch(
+            EXCEPTIONS,
+            metadata.name,
+            metadata.namespace,
+            {"metadata": change},
+            resource_version=metadata.resource_version,
+        )
+        self._exceptions.wrote(written)
+        return written
+
+
+def exception_controller(
+    client: Client,
+    *,
+    recorder: Recorder,
+    clock: Clock,
+    metrics: Metrics,
+    workers: int,
+    rules: Rules,
+    naming: Naming,
+    roles: str,
+    home: str,
+    namespace: str = "",
+) -> Controller:
+    """The controller with its watches. `roles` is a ConfigMap at `home`, and so is that of `naming`."""
+    exceptions = Cache(client, EXCEPTIONS, namespace, metrics=metrics)
+    exceptions.index(BY_PLAN, lambda one: (_plan_key(one),))
+    plans = Cache(client, PLANS, namespace, metrics=metrics)
+    plans.index(BY_HOLIDAYS, _holiday_keys)
+    holiday_maps = Cache(client, HOLIDAY_MAPS, namespace)
+    role_maps = Cache(client, CONFIG_MAPS, home, field_selector=f"metadata.name={roles}")
+    email_maps = (
+        Cache(client, CONFIG_MAPS, home, field_selector=f"metadata.name={naming.value}")
+        if naming.way == "configmap"
+        else None
+    )
+    reconciler = ExceptionReconciler(
+        client,
+        exceptions,
+        plans,
+        holiday_maps,
+        People(naming, role_maps, email_maps),
+        recorder=recorder,
+        clock=clock,
+        rules=rules,
+    )
+
+    def of_plan(plan: HibernatePlan) -> Iterator[Key]:
+        return map(_key, exceptions.find(BY_PLAN, f"{plan.metadata.namespace}/{plan.metadata.name}"))
+
+    def siblings(exception: ScheduleException) -> Iterator[Key]:
+        """Those of the same plan too: when the active one goes, the next one's turn has come."""
+        yield _key(exception)
+        yield from map(_key, exceptions.find(BY_PLAN, _plan_key(exception)))
+
+    def of_holidays(found: HolidayMap) -> Iterator[Key]:
+        for plan in plans.find(BY_HOLIDAYS, f"{found.metadata.namespace}/{found.metadata.name}"):
+            yield from of_plan(plan)
+
+    def undecided(_people: ConfigMap) -> Iterator[Key]:
+        return (_key(one) for one in exceptions.values() if one.status.approval_state == "Pending")
+
+    return Controller(
+        "scheduleexception",
+        reconciler.reconcile,
+        sources=[
+            Watches(exceptions, siblings),
+            Watches(plans, of_plan),
+            Watches(holiday_maps, of_holidays),
+            Watches(role_maps, undecided),
+            *([Watches(email_maps, undecided)] if email_maps is not None else []),
+        ],
+        clock=clock,
+        metrics=metrics,
+        workers=workers,
+    )
+
+
+def _key(exception: ScheduleException) -> Key:
+    return Key(exception.metadata.namespace, exception.metadata.name)
+
+
+def _plan_key(exception: ScheduleException) -> str:
+    return f"{exception.metadata.namespace}/{exception.spec.plan_ref.name}"
+
+
+def _holiday_keys(plan: HibernatePlan) -> Iterable[str]:
+    block = plan.spec.schedule.holidays
+    if block and block.source_ref:
+        yield f"{plan.metadata.namespace}/{block.source_ref.name}"
