@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hibernator.audit.chain import Entry
 from hibernator.audit.database import Database
-from hibernator.audit.event import AuditEvent
 from hibernator.audit.reading import Filter, Reader
 from hibernator.kube import credentials
 from hibernator.kube.metrics import RECONCILE_SECONDS, Metric
@@ -46,11 +46,11 @@ class Running:
         """How often a controller has looked at anything so far."""
         return self.metric(RECONCILE_SECONDS, controller)
 
-    async def trail(self, type_: str) -> list[AuditEvent]:
+    async def trail(self, type_: str) -> list[Entry]:
         """What the audit trail has of a type, once everything told so far is in it."""
         await self.operator.trail.flush()
         async with Database(self.database, read_only=True) as database:
-            return [entry. for entry in await Reader(database).page(Filter(type=type_))]
+            return list(await Reader(database).page(Filter(type=type_)))
 
     async def until(self, fact: Callable[[], Any]) -> None:
         """Wait for something that the operator, or Kubernetes itself, brings about."""
