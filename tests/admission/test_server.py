@@ -217,6 +217,7 @@ async def test_plain_http_and_noise_do_not_disturb_the_server(
         writer.write_eof()
         await reader.read()
         writer.close()
+        await writer.wait_closed()
     assert (await ask(client, server, conversion_review()))["result"]["status"] == "Success"
 
 

@@ -58,6 +58,7 @@ class Server:
                 self.listening.clear()
                 server.should_exit = True
                 await serving
+                server.abandon()
 
 
 class _Uvicorn(uvicorn.Server):
@@ -68,6 +69,11 @@ class _Uvicorn(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._listening.set()
+
+    def abandon(self) -> None:
+        """Cut what is still open: a peer that does not say goodbye must not keep us."""
+        for connection in tuple(self.server_state.connections):
+            connection.transport.abort()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
