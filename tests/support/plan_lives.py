@@ -11,6 +11,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from hibernator.audit.database import Database
+from hibernator.audit.store import Store
+from hibernator.audit.trail import Trail
 from hibernator.controllers import hibernateplan
 from hibernator.controllers.hibernateplan import plan_controller
 from hibernator.executors.clusters import OwnCluster
@@ -26,6 +29,7 @@ from hibernator.kube.metrics import RUNTIME, Metrics
 from support.clock import ManualClock
 
 _PASSES = 200
+_UNUSED = "sqlite:///unused.db"  # nobody runs the trail here, so that nothing is written to it
 
 
 class Killed(BaseException):
@@ -77,13 +81,15 @@ async def live(
 ) -> int:
     """Be one plan's operator until nothing is left to do now, or until the last write. Counts the writes."""
     metrics = Metrics((*RUNTIME, *hibernateplan.METRICS))
-    async with MortalClient(credentials.find(str(kubeconfig)), last, die) as client:
+    mortal = MortalClient(credentials.find(str(kubeconfig)), last, die)
+    async with mortal as client, Database(_UNUSED) as database:
         controller = plan_controller(
             client,
             registry=_registry(client),
             recorder=Recorder(client, clock, metrics, instance="test"),
             clock=clock,
             metrics=metrics,
+            trail=Trail(Store(database, now=clock.now), identity="test"),
             workers=1,
             namespace=key.namespace,
         )

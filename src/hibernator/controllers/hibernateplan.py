@@ -21,6 +21,8 @@ from hibernator.api.plan_checks import check_plan
 from hibernator.api.planstatus import HibernatePlanStatus
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.audit.trail import Trail
+from hibernator.controllers.hibernateplan_audit import record
 from hibernator.controllers.hibernateplan_clock import clockwise, exception_entries, lay_out
 from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
 from hibernator.controllers.hibernateplan_runs import Progress, Runner, Step
@@ -91,6 +93,7 @@ class _Memory:
     laid_out: tuple[object, PlanTimeline, tuple[str, ...]] | None = None
     problems: tuple[int, tuple[Problem, ...]] | None = None
     kept_asleep: Instant | None = None
+    told: str = ""  # the version of the plan that the audit trail knows
 
 
 class PlanReconciler:
@@ -106,6 +109,7 @@ class PlanReconciler:
         recorder: Recorder,
         clock: Clock,
         metrics: Metrics,
+        trail: Trail,
     ) -> None:
         self._client = client
         self._plans = plans
@@ -117,6 +121,7 @@ class PlanReconciler:
         self._recorder = recorder
         self._clock = clock
         self._metrics = metrics
+        self._trail = trail
         self._memories: dict[Key, _Memory] = {}
 
     async def reconcile(self, key: Key) -> Result:
@@ -146,6 +151,8 @@ class PlanReconciler:
         if decision.release:
             return await self._release(plan, memory)
         plan = await self._write_status(plan, decision.status)
+        if memory.told != plan.metadata.resource_version and record(self._trail, plan):
+            memory.told = plan.metadata.resource_version
         if not only_looks(plan):
             memory.outcomes.clear()
         await self._forget_woken(plan, memory)
@@ -336,6 +343,7 @@ def plan_controller(
     recorder: Recorder,
     clock: Clock,
     metrics: Metrics,
+    trail: Trail,
     workers: int,
     namespace: str = "",
 ) -> Controller:
@@ -359,6 +367,7 @@ def plan_controller(
         recorder=recorder,
         clock=clock,
         metrics=metrics,
+        trail=trail,
     )
 
     def of_holidays(found: HolidayMap) -> Iterable[Key]:

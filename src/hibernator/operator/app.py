@@ -1,7 +1,7 @@
 """The operator: every controller, server and watch of one replica, put together from the settings."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,6 +12,9 @@ from hibernator.admission import metrics as admission
 from hibernator.admission.assembly import add_webhooks, webhook_server
 from hibernator.admission.endpoint import Address, Endpoint, Service
 from hibernator.approvals.people import Naming, read_naming
+from hibernator.audit.database import Database
+from hibernator.audit.store import Store
+from hibernator.audit.trail import Trail
 from hibernator.controllers import hibernateplan, scheduleexception, timewindowscaler
 from hibernator.decisions.scheduleexception_request import Rules
 from hibernator.decisions.timewindowscaler import Pace
@@ -30,10 +33,17 @@ from hibernator.kube.lease import Timing
 from hibernator.kube.manager import Manager
 from hibernator.kube.metrics import RUNTIME, Metrics
 from hibernator.kube.serving import Server
+from hibernator.operator.auditing import AUDIT_METRICS, AuditMetrics
 from hibernator.operator.settings import Settings, SettingsError
 
 LEASE: Final = "hibernator"
-METRICS: Final = (*RUNTIME, *timewindowscaler.METRICS, *hibernateplan.METRICS, *admission.METRICS)
+METRICS: Final = (
+    *RUNTIME,
+    *timewindowscaler.METRICS,
+    *hibernateplan.METRICS,
+    *admission.METRICS,
+    *AUDIT_METRICS,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,7 @@ class Operator:
 
     manager: Manager
     metrics: Metrics
+    trail: Trail
     port: int  # of health and metrics
 
 
@@ -52,7 +63,9 @@ async def operator(
     """Put one replica together; `await operator.manager.run()` runs it."""
     clock = clock or SystemClock()
     metrics = Metrics(METRICS)
-    async with Client(credentials, metrics=metrics) as client, aiohttp.ClientSession() as session:
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(Client(credentials, metrics=metrics))
+        session = await stack.enter_async_context(aiohttp.ClientSession())
         identity = new_identity()
         elector = None
         writer = client
@@ -66,11 +79,21 @@ async def operator(
         host, _, port = settings.listen.rpartition(":")
         server = Server(health.app(), host=host, port=int(port))
         manager.add("health and metrics", server.run)
+        database = await stack.enter_async_context(Database(settings.database))
+        trail = Trail(
+            Store(database, now=clock.now),
+            identity=identity,
+            keep_months=settings.audit_months or None,
+            watch=AuditMetrics(metrics),
+        )
+        manager.add("audit trail", trail.run)
+        manager.on_lead(trail.lead)
         scalers = timewindowscaler.scaler_controller(
             writer,
             recorder=recorder,
             clock=clock,
             metrics=metrics,
+            trail=trail,
             session=session,
             pace=Pace(
                 jitter_from=settings.scaler_jitter_from,
@@ -88,6 +111,7 @@ async def operator(
             recorder=recorder,
             clock=clock,
             metrics=metrics,
+            trail=trail,
             workers=settings.workers,
             namespace=settings.watch_namespace,
         )
@@ -118,7 +142,7 @@ async def operator(
                 metrics=metrics,
                 folder=Path(settings.webhook_certificates) if settings.webhook_certificates else None,
             )
-        yield Operator(manager, metrics, server.port)
+        yield Operator(manager, metrics, trail, server.port)
 
 
 def executors(settings: Settings, client: Client) -> Registry:

@@ -38,6 +38,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
         bool, "Take part in the election of a leader. Switch it off only where one replica runs."
     ] = True
     workers: Annotated[int, msgspec.Meta(ge=1, le=256), "How many reconciles of a kind run at once."] = 16
+    database: Annotated[
+        str, "The database of the audit trail: sqlite:////a/file.db or postgresql://user:password@host/name."
+    ] = "sqlite:////var/lib/hibernator/audit.db"
+    audit_months: Annotated[
+        int, msgspec.Meta(ge=0, le=1200), "For how many months audit events are kept; 0 keeps them for ever."
+    ] = 0
     webhook_listen: Annotated[str, "Where webhooks are served, as host:port; empty switches them off."] = ""
     webhook_url: Annotated[
         str, "The address under which the API server reaches the webhooks from outside; else by Service."

@@ -11,16 +11,8 @@ from typing import Any
 from hibernator.kube.controller import Key
 from support.clock import ManualClock
 from support.plan_lives import Killed, live
-from support.plan_scenes import (
-    EVENING,
-    MORNING,
-    PlanScene,
-    cron_job,
-    noop,
-    plan,
-    workload,
-    workloads,
-)
+from support.plan_scenes import EVENING, MORNING, PlanScene, cron_job, noop, plan, workloads
+from support.scaler_scenes import workload
 
 KINDS = ("Deployment", "StatefulSet", "DaemonSet", "CronJob")
 

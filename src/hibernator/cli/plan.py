@@ -1,0 +1,265 @@
+"""`hibernator plan`: what plans do and have kept, and how to bend, suspend or push them on.
+
+`wake` and `sleep` file a ScheduleException. Whoever looks later finds who bent which schedule and until when;
+a secret switch would tell nobody.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Annotated, Final
+
+import typer
+from whenever import Instant
+
+from hibernator.api.hibernateplan import PLANS, HibernatePlan
+from hibernator.api.scheduleexception import EXCEPTIONS
+from hibernator.cli.cluster import Context, Everywhere, Kubeconfig, Namespace, Session, talk
+from hibernator.cli.exits import CliError
+from hibernator.cli.output import Chosen, Column, Output, moment, show
+from hibernator.cli.plan_bend import bend, ends_after, ends_at
+from hibernator.cli.plan_words import describe_lines, events_lines, preview_lines, restore_lines
+from hibernator.decisions.conditions import find
+from hibernator.decisions.hibernateplan import RETRY
+
+app = typer.Typer(
+    help="See what HibernatePlans do, and suspend, resume, retry, wake or put them to sleep.",
+    no_args_is_help=True,
+)
+
+Name = Annotated[str, typer.Argument(help="The name of the plan.", metavar="NAME")]
+Why = Annotated[str, typer.Option("--reason", help="Why, for whoever looks next.")]
+
+
+@app.command("list")
+def list_(
+    everywhere: Everywhere = False,
+    output: Chosen = Output.TABLE,
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """List plans with their phase and their next transition.
+
+    For example: `hibernator plan list -A -o wide`
+    """
+
+    async def ask(session: Session) -> list[HibernatePlan]:
+        return await session.client.list(PLANS, "" if everywhere else session.namespace)
+
+    found = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    found.sort(key=lambda one: (one.metadata.namespace, one.metadata.name))
+    show(PLANS, found, _COLUMNS, output, spaces=everywhere)
+
+
+@app.command()
+def describe(
+    name: Name,
+    output: Chosen = Output.TABLE,
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Say in words where a plan stands, what it works on and what its nights have saved."""
+    plan = talk(
+        lambda session: session.client.get(PLANS, name, session.namespace),
+        kubeconfig=kubeconfig,
+        context=context,
+        namespace=namespace,
+    )
+    if output in {Output.TABLE, Output.WIDE}:
+        _print(describe_lines(plan))
+    else:
+        show(PLANS, [plan], _COLUMNS, output, spaces=False)
+
+
+@app.command()
+def suspend(
+    name: Name,
+    until: Annotated[
+        datetime | None, typer.Option(help="When it goes on by itself, such as 2026-03-02T18:00:00Z.")
+    ] = None,
+    reason: Why = "",
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Leave everything of a plan as it is, and follow its schedule no more."""
+    end = until.astimezone().isoformat() if until else None
+    body = {"spec": {"suspend": True, "suspendUntil": end, "suspendReason": reason or None}}
+    _patch(name, lambda _plan: body, namespace, kubeconfig, context)
+    typer.echo(f"{name} is suspended{f' until {end}' if end else ''}")
+
+
+@app.command()
+def resume(
+    name: Name, namespace: Namespace = None, kubeconfig: Kubeconfig = None, context: Context = None
+) -> None:
+    """Let a suspended plan follow its schedule again, from where the clock says that it should be."""
+    body = {"spec": {"suspend": False, "suspendUntil": None, "suspendReason": None}}
+    _patch(name, lambda _plan: body, namespace, kubeconfig, context)
+    typer.echo(f"{name} follows its schedule")
+
+
+@app.command()
+def retry(
+    name: Name, namespace: Namespace = None, kubeconfig: Kubeconfig = None, context: Context = None
+) -> None:
+    """Try the targets of a plan again that failed for good."""
+
+    def asked(plan: HibernatePlan) -> Mapping[str, object]:
+        failed = [target.name for target in plan.status.targets if target.state in {"Failed", "Aborted"}]
+        if not failed or plan.status.current_operation:
+            raise CliError(f"nothing of {name} has failed for good", hint="See `hibernator plan describe`.")
+        typer.echo(f"{name} tries {', '.join(failed)} again")
+        return {"metadata": {"annotations": {RETRY: Instant.now().format_iso(unit="millisecond")}}}
+
+    _patch(name, asked, namespace, kubeconfig, context)
+
+
+@app.command()
+def logs(
+    name: Name, namespace: Namespace = None, kubeconfig: Kubeconfig = None, context: Context = None
+) -> None:
+    """Show what became of a plan lately, oldest first, from its Events."""
+
+    async def ask(session: Session) -> list[str]:
+        plan = await session.client.get(PLANS, name, session.namespace)
+        return await events_lines(session.client, plan)
+
+    _print(talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace))
+
+
+@app.command("restore-data")
+def restore_data(
+    name: Name,
+    output: Chosen = Output.TABLE,
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Show everything that a plan has put to sleep, with what it will be woken to."""
+
+    async def ask(session: Session) -> list[str]:
+        return await restore_lines(session.client, session.namespace, name, output)
+
+    _print(talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace))
+
+
+@app.command()
+def wake(
+    name: Name,
+    for_: Annotated[str, typer.Option("--for", help="For how long, such as 2h or 90m.")] = "2h",
+    reason: Why = "",
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Wake a plan for a while, by a ScheduleException that ends by itself.
+
+    For example: `hibernator plan wake nights --for 2h --reason "a late release"`
+    """
+    _bend(
+        name, "suspend", lambda plan, now: ends_after(plan, now, for_), reason, namespace, kubeconfig, context
+    )
+
+
+@app.command()
+def sleep(
+    name: Name,
+    until: Annotated[
+        str, typer.Option("--until", help="Until when, in the plan's zone, such as 07:00.")
+    ] = "07:00",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only list what would sleep, and what that would save.")
+    ] = False,
+    reason: Why = "",
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Put a plan to sleep now, by a ScheduleException that ends by itself.
+
+    For example: `hibernator plan sleep nights --until 07:00`
+    """
+    if dry_run:
+
+        async def ask(session: Session) -> list[str]:
+            plan = await session.client.get(PLANS, name, session.namespace)
+            return await preview_lines(session.client, plan)
+
+        _print(talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace))
+        return
+    _bend(name, "extend", lambda plan, now: ends_at(plan, now, until), reason, namespace, kubeconfig, context)
+
+
+def _bend(
+    name: str,
+    type_: str,
+    end: Callable[[HibernatePlan, Instant], Instant],
+    reason: str,
+    namespace: str | None,
+    kubeconfig: str | None,
+    context: str | None,
+) -> None:
+    async def ask(session: Session) -> tuple[str, Instant]:
+        plan = await session.client.get(PLANS, name, session.namespace)
+        now = Instant.now().round("second", mode="floor")
+        until = end(plan, now)
+        made = await session.client.create(
+            EXCEPTIONS, bend(plan, type_, now, until, reason), session.namespace
+        )
+        return made.metadata.name, until
+
+    made, until = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    what = "is woken" if type_ == "suspend" else "sleeps"
+    typer.echo(f"{name} {what} until {until.format_iso(unit='second')}, by ScheduleException {made}")
+
+
+def _patch(
+    name: str,
+    change: Callable[[HibernatePlan], Mapping[str, object]],
+    namespace: str | None,
+    kubeconfig: str | None,
+    context: str | None,
+) -> None:
+    async def ask(session: Session) -> None:
+        plan = await session.client.get(PLANS, name, session.namespace)
+        version = plan.metadata.resource_version
+        await session.client.patch(PLANS, name, session.namespace, change(plan), resource_version=version)
+
+    talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
+
+
+def _print(lines: list[str]) -> None:
+    for line in lines:
+        typer.echo(line)
+
+
+def _message(plan: HibernatePlan) -> str:
+    condition = find(plan.status.conditions, "Ready")
+    return condition.message if condition else ""
+
+
+def _exception(plan: HibernatePlan) -> str:
+    return ", ".join(one.name for one in plan.status.active_exceptions if one.state == "Active")
+
+
+def _at(plan: HibernatePlan) -> str:
+    following = plan.status.next_transition
+    return moment(following.at) if following else ""
+
+
+def _to(plan: HibernatePlan) -> str:
+    following = plan.status.next_transition
+    return following.to if following else ""
+
+
+_COLUMNS: Final[tuple[Column[HibernatePlan], ...]] = (
+    Column("Phase", lambda one: one.status.phase or ""),
+    Column("Next", _to),
+    Column("At", _at),
+    Column("Targets", lambda one: one.status.progress),
+    Column("Exception", _exception),
+    Column("Timezone", lambda one: one.spec.schedule.timezone, wide=True),
+    Column("Message", _message, wide=True),
+)

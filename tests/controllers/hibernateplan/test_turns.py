@@ -1,0 +1,196 @@
+"""What else can happen in a night: failures, changes of mind, suspensions, deletions, exceptions, crowds."""
+
+import json
+from typing import Any
+
+from hibernator.kube.controller import Key
+from support.clock import ManualClock
+from support.plan_lives import live
+from support.plan_scenes import EVENING, MORNING, PlanScene, noop, plan, workloads
+from support.scaler_scenes import workload
+
+
+def patch(scene: PlanScene, body: dict[str, Any], name: str = "nights", *more: str) -> None:
+    scene.cluster.kubectl(
+        "patch", "hplan", name, "-n", scene.namespace, "--type=merge", "-p", json.dumps(body), *more
+    )
+
+
+def delete(scene: PlanScene) -> None:
+    """In the foreground, which takes what a plan owns before the plan itself."""
+    path = f"/apis/hibernator.ardikabs.com/v1alpha1/namespaces/{scene.namespace}/hibernateplans/nights"
+    scene.cluster.request("DELETE", path, {"propagationPolicy": "Foreground"})
+
+
+def suspension(name: str = "late-shift") -> dict[str, Any]:
+    return {
+        "apiVersion": "hibernator.ardikabs.com/v1alpha1",
+        "kind": "ScheduleException",
+        "metadata": {"name": name},
+        "spec": {
+            "planRef": {"name": "nights"},
+            "type": "suspend",
+            "validFrom": "2026-03-02T00:00:00Z",
+            "validUntil": "2026-03-03T00:00:00Z",
+            "windows": [{"start": "20:01", "end": "23:00", "daysOfWeek": ["MON"]}],
+        },
+    }
+
+
+async def test_a_target_is_tried_again_on_the_minute_and_then_works(scene: PlanScene) -> None:
+    scene.create(
+        plan(
+            noop("shaky", failureMode="sleep", failures=2, failureMessage="The drill says no."),
+            noop("next"),
+            behavior={"mode": "Strict", "retries": 2},
+        )
+    )
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        assert scene.target_states() == {"shaky": "Pending", "next": "Pending"}
+        assert "The drill says no." in scene.plan_status()["targets"][0]["message"]
+        await run.advance(59)
+        assert scene.plan_status()["targets"][0]["attempts"] == 1
+        await run.advance(1)
+        assert scene.plan_status()["targets"][0]["attempts"] == 2
+        await run.advance(120)
+        assert scene.target_states() == {"shaky": "Completed", "next": "Completed"}
+        assert scene.phase() == "Hibernated"
+
+
+async def test_a_retry_by_annotation_takes_up_what_failed_for_good(scene: PlanScene) -> None:
+    scene.create(
+        plan(noop("bad", failureMode="sleep", failures=1), behavior={"mode": "Strict", "retries": 0})
+    )
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        assert scene.phase() == "Error"
+        patch(scene, {"spec": {"targets": [noop("bad")]}})
+        await run.settle()
+        assert scene.phase() == "Hibernated"
+
+
+async def test_an_exception_cuts_a_sleep_short_and_its_end_begins_another(scene: PlanScene) -> None:
+    targets = workloads("shop", scene.namespace), noop("slow", delaySeconds=90), noop("last")
+    scene.create(workload(replicas=2), plan(*targets), suspension())
+    _activate(scene)
+    before = scene.workloads()
+    async with scene.operator() as run:
+        await run.advance_to("2026-03-02T20:00:59Z")
+        assert scene.phase() == "Hibernating"
+        assert scene.target_states() == {"shop": "Completed", "slow": "Running", "last": "Pending"}
+        await run.advance_to("2026-03-02T20:01:00Z")
+        await run.advance_to("2026-03-02T20:03:00Z")
+        assert scene.phase() == "Active"
+        assert scene.workloads() == before
+        status = scene.plan_status()
+        assert [one["name"] for one in status["activeExceptions"]] == ["late-shift"]
+        assert status["history"][0]["sleep"]["result"] == "Aborted"
+        assert status["nextTransition"]["at"] == "2026-03-02T23:00:00Z"
+        await run.advance_to("2026-03-02T23:10:00Z")
+        assert scene.phase() == "Hibernated"
+        assert scene.plan_status()["cycle"] == 2
+
+
+async def test_a_suspended_plan_stays_where_it_is(scene: PlanScene) -> None:
+    scene.create(workload(replicas=2), plan(workloads("shop", scene.namespace)))
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        patch(scene, {"spec": {"suspend": True, "suspendUntil": "2026-03-03T09:00:00Z"}})
+        await run.advance_to(MORNING)
+        assert scene.phase() == "Suspended"
+        assert scene.replicas() == 0
+        await run.advance_to("2026-03-03T09:00:00Z")
+        assert scene.phase() == "Active"
+        assert scene.replicas() == 2
+
+
+async def test_a_plan_that_is_deleted_in_the_night_wakes_everything_first(scene: PlanScene) -> None:
+    scene.create(workload(replicas=2), plan(workloads("shop", scene.namespace)))
+    before = scene.workloads()
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        delete(scene)
+        await run.until(lambda: not scene.listed("HibernatePlan"))
+        assert scene.workloads() == before
+        assert scene.restore_data() == []
+
+
+async def test_a_plan_that_shall_leave_its_sleepers_leaves_what_wakes_them_too(scene: PlanScene) -> None:
+    scene.create(workload(replicas=2), plan(workloads("shop", scene.namespace)))
+    before = scene.workloads()
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        patch(scene, {"metadata": {"annotations": {"hibernator.ardikabs.com/leave-asleep": "true"}}})
+        delete(scene)
+        await run.until(lambda: not scene.listed("HibernatePlan"))
+        assert scene.replicas() == 0
+        assert "finalizers" not in scene.restore_data()[0]["metadata"]
+        scene.create(plan(workloads("shop", scene.namespace)))
+        await run.advance_to(MORNING)
+        assert scene.workloads() == before
+
+
+async def test_restore_data_survives_a_careless_deletion(scene: PlanScene) -> None:
+    scene.create(workload(replicas=2), plan(workloads("shop", scene.namespace)))
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        scene.cluster.kubectl("delete", "configmaps", "--all", "-n", scene.namespace, "--wait=false")
+        await run.advance_to(MORNING)
+        assert scene.replicas() == 2
+        assert scene.restore_data() == []
+
+
+async def test_a_dry_run_says_what_would_sleep_and_touches_nothing(scene: PlanScene) -> None:
+    scene.create(
+        workload(replicas=2),
+        workload(name="off", replicas=0),
+        plan(workloads("shop", scene.namespace), dryRun=True),
+    )
+    before = scene.workloads()
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        target = scene.plan_status()["targets"][0]
+        assert target["message"].startswith("Dry run: 1 of 2 items would sleep")
+        assert scene.workloads() == before
+        assert scene.restore_data() == []
+
+
+async def test_a_target_that_leaves_the_plan_in_the_night_is_woken_at_once(scene: PlanScene) -> None:
+    scene.create(workload(replicas=2), plan(workloads("shop", scene.namespace), noop("drill")))
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        assert scene.replicas() == 0
+        patch(scene, {"spec": {"targets": [noop("drill")]}})
+        await run.until(lambda: scene.replicas() == 2)
+        await run.settle()
+        assert scene.target_states() == {"drill": "Completed"}
+        assert scene.phase() == "Hibernated"
+
+
+async def test_hundreds_of_workloads_cost_a_status_write_a_slice_and_not_an_item(scene: PlanScene) -> None:
+    for number in range(300):
+        scene.create(workload(name=f"web-{number:03}", replicas=1))
+    scene.create(plan(workloads("shop", scene.namespace)))
+    key = Key(scene.namespace, "nights")
+    writes = await live(scene.cluster.kubeconfig, key, ManualClock(EVENING))
+    assert scene.plan_status()["targets"][0]["items"]["done"] == 300
+    assert writes <= 300 + 8
+    await live(scene.cluster.kubeconfig, key, ManualClock(MORNING))
+    assert {one["spec"]["replicas"] for one in scene.listed("Deployment")} == {1}
+
+
+def _activate(scene: PlanScene) -> None:
+    """Play the controller of exceptions, unless it is there."""
+    status = {"status": {"state": "Active", "appliedAt": "2026-03-02T20:00:00Z"}}
+    scene.cluster.kubectl(
+        "patch",
+        "schedex",
+        "late-shift",
+        "-n",
+        scene.namespace,
+        "--type=merge",
+        "--subresource=status",
+        "-p",
+        json.dumps(status),
+    )
