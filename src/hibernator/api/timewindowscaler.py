@@ -18,6 +18,35 @@ from hibernator.api.windows import (
 Day = Literal["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 HolidayMode = Literal["ignore", "treat-as-closed", "treat-as-open"]
 
+# The same in every version.
+Days = Annotated[
+    tuple[Day, ...],
+    says("The days on which it begins.", minItems=1, maxItems=7, x_kubernetes_list_type="set"),
+]
+Start = Annotated[
+    str, says("When it begins, as HH:MM on the local clock (inclusive).", pattern=STRICT_TIME, maxLength=5)
+]
+End = Annotated[
+    str,
+    says(
+        "When it ends, as HH:MM (exclusive). Before `start` it is on the next day.",
+        pattern=STRICT_TIME,
+        maxLength=5,
+    ),
+]
+GracePeriodSeconds = Annotated[
+    int,
+    says(
+        "How long to wait, after a window was left, before scaling down.",
+        minimum=0,
+        default=0,
+        format="int32",
+    ),
+]
+Pause = Annotated[
+    bool, says("Compute and report what would be done, but do not touch the target.", default=False)
+]
+
 
 class TargetReference(Model):
     kind: Annotated[str, says("The kind of the target.", enum=["Deployment"])]
@@ -33,22 +62,9 @@ class TargetReference(Model):
 class ScalerWindow(Model):
     RULES = (START_IS_NOT_END,)
 
-    days: Annotated[
-        tuple[Day, ...],
-        says("The days on which it begins.", minItems=1, maxItems=7, x_kubernetes_list_type="set"),
-    ]
-    start: Annotated[
-        str,
-        says("When it begins, as HH:MM on the local clock (inclusive).", pattern=STRICT_TIME, maxLength=5),
-    ]
-    end: Annotated[
-        str,
-        says(
-            "When it ends, as HH:MM (exclusive). Before `start` it is on the next day.",
-            pattern=STRICT_TIME,
-            maxLength=5,
-        ),
-    ]
+    days: Days
+    start: Start
+    end: End
     replicas: Annotated[int, says("How many replicas run in this window.", minimum=0, format="int32")]
 
 
@@ -88,18 +104,8 @@ class TimeWindowScalerSpec(Model):
         int, says("How many replicas run when no window matches.", minimum=0, default=0, format="int32")
     ] = 0
     holidays: Annotated[ScalerHolidays | None, says("What public holidays do.")] = None
-    grace_period_seconds: Annotated[
-        int,
-        says(
-            "How long to wait, after a window was left, before scaling down.",
-            minimum=0,
-            default=0,
-            format="int32",
-        ),
-    ] = 0
-    pause: Annotated[
-        bool, says("Compute and report what would be done, but do not touch the target.", default=False)
-    ] = False
+    grace_period_seconds: GracePeriodSeconds = 0
+    pause: Pause = False
 
 
 class TimeWindowScalerStatus(Model):

@@ -8,8 +8,16 @@ from typing import Annotated
 
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Model, Object, rule, says
-from hibernator.api.timewindowscaler import Day, ScalerHolidays, TimeWindowScalerStatus
-from hibernator.api.windows import START_IS_NOT_END, STRICT_TIME, Timezone
+from hibernator.api.timewindowscaler import (
+    Days,
+    End,
+    GracePeriodSeconds,
+    Pause,
+    ScalerHolidays,
+    Start,
+    TimeWindowScalerStatus,
+)
+from hibernator.api.windows import START_IS_NOT_END, Timezone
 
 PERCENTAGE = r"^(0|[1-9][0-9]{0,2}|1000)%$"
 ADDRESS = r"^https?://[^\s/]+"
@@ -105,22 +113,9 @@ class ExternalReplicas(Model):
 class ScalerWindow(Model):
     RULES = (START_IS_NOT_END, ONE_OF_REPLICAS_AND_EXTERNAL)
 
-    days: Annotated[
-        tuple[Day, ...],
-        says("The days on which it begins.", minItems=1, maxItems=7, x_kubernetes_list_type="set"),
-    ]
-    start: Annotated[
-        str,
-        says("When it begins, as HH:MM on the local clock (inclusive).", pattern=STRICT_TIME, maxLength=5),
-    ]
-    end: Annotated[
-        str,
-        says(
-            "When it ends, as HH:MM (exclusive). Before `start` it is on the next day.",
-            pattern=STRICT_TIME,
-            maxLength=5,
-        ),
-    ]
+    days: Days
+    start: Start
+    end: End
     timezone: Annotated[
         str | None,
         says("The IANA zone of this window, when it is not the spec's.", minLength=1, maxLength=64),
@@ -159,18 +154,8 @@ class TimeWindowScalerSpec(Model):
         ),
     ] = 0
     holidays: Annotated[ScalerHolidays | None, says("What public holidays do.")] = None
-    grace_period_seconds: Annotated[
-        int,
-        says(
-            "How long to wait, after a window was left, before scaling down.",
-            minimum=0,
-            default=0,
-            format="int32",
-        ),
-    ] = 0
-    pause: Annotated[
-        bool, says("Compute and report what would be done, but do not touch the target.", default=False)
-    ] = False
+    grace_period_seconds: GracePeriodSeconds = 0
+    pause: Pause = False
 
 
 class TimeWindowScaler(Object, kw_only=True):
