@@ -125,6 +125,7 @@ async def reaches(file: Path, *, cycle: int = 0, audited: int = 0) -> None:
     """Return when the object has moved on to this cycle, and so many of its cycles are in the trail."""
 
     async def reached() -> bool:
+        await asyncio.sleep(0.01)  # leaves the processor to those who are watched
         status = json.loads(await asyncio.to_thread(file.read_text))
         return bool(status["cycle"] >= cycle and status["cycle"] - len(status["unaudited"]) >= audited)
 
@@ -153,12 +154,14 @@ OPERATIONS = st.lists(
 )
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=settings().max_examples // 5, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(operations=OPERATIONS, leaders=st.lists(st.integers(0, 1), min_size=8, max_size=8))
 async def test_whatever_happens_in_whatever_order_the_trail_has_what_was_told_once(
     database: Database, operations: list[tuple[str, list[int], int | None]], leaders: list[int]
 ) -> None:
-    """Two replicas tell, lead, die and come back in any order; at the end the last leader tells the rest."""
+    """Two replicas tell, lead, die and come back in any order; at the end a last leader tells the rest."""
     run = transition_id("", repr(operations))  # one database serves all examples, each with its own plan
     store = Store(database, now=lambda: NOON)
     epochs = [0, 0]

@@ -166,7 +166,9 @@ async def test_the_clock_going_back_does_not_take_the_chain_back(database: Datab
     assert [entry.recorded_at for entry in await Reader(database).page(Filter())] == [NOON, NOON]
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=settings().max_examples // 5, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(ANY_TEXT, ANY_DATA)
 async def test_no_text_keeps_an_event_out(database: Database, text: str, data: dict[str, object]) -> None:
     store = store_at(database)
