@@ -1,0 +1,206 @@
+"""Workloads asleep and awake on the real API server, item by item."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from whenever import Instant
+
+from hibernator.api.hibernateplan import Target
+from hibernator.api.parameters import LabelRequirement, LabelSelector
+from hibernator.executors.clusters import OwnCluster
+from hibernator.executors.protocol import Item, Job, Permanent, Saved
+from hibernator.executors.workloadscaler import WorkloadScaler, selector_text
+from hibernator.executors.workloadscaler_kinds import quantity
+from hibernator.kube import credentials
+from hibernator.kube.client import Client
+from support.cluster import ClusterInTest
+from support.foreign_kinds import install
+from support.plan_scenes import PlanScene
+from support.scaler_scenes import hpa, workload
+
+NOW = Instant("2026-03-02T20:00:00Z")
+
+
+@pytest.fixture
+def scene(crds: ClusterInTest, namespace: str) -> PlanScene:
+    install(crds)
+    return PlanScene(crds, namespace)
+
+
+@pytest.fixture
+async def executor(scene: PlanScene) -> AsyncIterator[WorkloadScaler]:
+    async with Client(credentials.find(str(scene.cluster.kubeconfig))) as client:
+        yield WorkloadScaler(OwnCluster(client), own_namespace="hibernator-system")
+
+
+def job(scene: PlanScene, *kinds: str, plan: str = "nights", **parameters: Any) -> Job:
+    wanted = {
+        "namespace": {"literals": [scene.namespace]},
+        "includedGroups": list(kinds or ("Deployment",)),
+    } | parameters
+    return Job(
+        namespace=scene.namespace,
+        plan=plan,
+        uid="",
+        cycle=1,
+        target=Target(name="all", type="workloadscaler", parameters=wanted),
+        attempt=1,
+        began=NOW,
+        now=NOW,
+    )
+
+
+def saved(item: Item) -> Saved:
+    assert item.restore is not None
+    return Saved(key=item.key, restore=item.restore)
+
+
+def custom(api_version: str, kind: str, name: str, **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+async def test_a_keda_scaled_object_is_paused_at_zero_and_its_workload_left_to_it(
+    scene: PlanScene, executor: WorkloadScaler
+) -> None:
+    scene.apply(
+        workload(replicas=2),
+        custom("keda.sh/v1alpha1", "ScaledObject", "web", scaleTargetRef={"name": "web"}),
+    )
+    before = scene.get("scaledobjects", "web")["metadata"]["annotations"]
+    (item,) = await executor.discover(job(scene))
+    await executor.sleep(job(scene), saved(item))
+    asleep = scene.get("scaledobjects", "web")["metadata"]["annotations"]
+    assert asleep["autoscaling.keda.sh/paused-replicas"] == "0"
+    assert scene.replicas() == 2
+    assert (await executor.discover(job(scene)))[0].restore is None
+    await executor.wake(job(scene), saved(item))
+    assert scene.get("scaledobjects", "web")["metadata"]["annotations"] == before
+
+
+async def test_a_kind_with_a_scale_subresource_sleeps_by_its_own_path(
+    scene: PlanScene, executor: WorkloadScaler
+) -> None:
+    scene.apply(custom("argoproj.io/v1alpha1", "Rollout", "canary", replicas=4))
+    work = job(scene, "rollouts.argoproj.io")
+    (item,) = await executor.discover(work)
+    assert item.key == f"rollouts.argoproj.io/{scene.namespace}/canary"
+    await executor.sleep(work, saved(item))
+    assert scene.replicas("canary", "rollouts") == 0
+    await executor.wake(work, saved(item))
+    assert scene.replicas("canary", "rollouts") == 4
+
+
+async def test_an_autoscaler_is_left_to_its_own_rule_for_zero(
+    scene: PlanScene, executor: WorkloadScaler
+) -> None:
+    scene.apply(workload(replicas=3), hpa(minimum=2))
+    before = scene.get("hpa", "web")["spec"]
+    (item,) = await executor.discover(job(scene))
+    await executor.sleep(job(scene), saved(item))
+    assert scene.replicas() == 0
+    assert scene.get("hpa", "web")["spec"] == before
+    await executor.wake(job(scene), saved(item))
+    assert scene.replicas() == 3
+
+
+async def test_what_was_woken_is_not_woken_again_whatever_became_of_it(
+    scene: PlanScene, executor: WorkloadScaler
+) -> None:
+    scene.apply(workload(replicas=3))
+    (item,) = await executor.discover(job(scene))
+    await executor.sleep(job(scene), saved(item))
+    await executor.sleep(job(scene), saved(item))
+    await executor.wake(job(scene), saved(item))
+    scene.cluster.kubectl("scale", "deployment/web", "--replicas=7", "-n", scene.namespace)
+    await executor.wake(job(scene), saved(item))
+    assert scene.replicas() == 7
+
+
+async def test_what_somebody_scaled_in_the_night_is_brought_back_to_what_it_was(
+    scene: PlanScene, executor: WorkloadScaler
+) -> None:
+    scene.apply(workload(replicas=3))
+    (item,) = await executor.discover(job(scene))
+    await executor.sleep(job(scene), saved(item))
+    scene.cluster.kubectl("scale", "deployment/web", "--replicas=1", "-n", scene.namespace)
+    await executor.wake(job(scene), saved(item))
+    assert scene.replicas() == 3
+
+
+async def test_what_sleeps_for_another_plan_is_left_to_that_one(
+    scene: PlanScene, executor: WorkloadScaler
+) -> None:
+    scene.apply(workload(replicas=3))
+    (item,) = await executor.discover(job(scene))
+    await executor.sleep(job(scene), saved(item))
+    (seen,) = await executor.discover(job(scene, plan="other"))
+    assert (seen.restore, seen.note) == (None, f"put to sleep by {scene.namespace}/nights")
+    await executor.wake(job(scene, plan="other"), saved(item))
+    assert scene.replicas() == 0
+
+
+async def test_what_is_gone_or_another_of_the_same_name_is_left_so(
+    scene: PlanScene, executor: WorkloadScaler
+) -> None:
+    scene.apply(workload(replicas=3))
+    (item,) = await executor.discover(job(scene))
+    await executor.sleep(job(scene), saved(item))
+    scene.delete("deployment", "web")
+    await executor.wake(job(scene), saved(item))
+    assert await executor.settled(job(scene), saved(item), "Awake")
+    scene.apply(workload(replicas=0))
+    await executor.wake(job(scene), saved(item))
+    assert scene.replicas() == 0
+
+
+async def test_only_what_is_chosen_and_not_excluded_sleeps(
+    scene: PlanScene, executor: WorkloadScaler
+) -> None:
+    left_out, chosen = workload(name="left-out"), workload(name="chosen")
+    left_out["metadata"]["annotations"] = {"hibernator.ardikabs.com/exclude": "true"}
+    for one in (left_out, chosen):
+        one["metadata"]["labels"] = {"tier": "web"}
+    scene.apply(left_out, chosen, workload(name="other"))
+    items = await executor.discover(job(scene, workloadSelector={"matchLabels": {"tier": "web"}}))
+    assert [item.key for item in items] == [f"Deployment/{scene.namespace}/chosen"]
+
+
+async def test_the_saving_is_what_the_containers_ask_for(scene: PlanScene, executor: WorkloadScaler) -> None:
+    hungry = workload(replicas=4)
+    resources = {"requests": {"cpu": "250m", "memory": "512Mi"}}
+    container = {"name": "web", "image": "registry.example/web:1", "resources": resources}
+    hungry["spec"]["template"] = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}}
+    scene.apply(hungry)
+    (item,) = await executor.discover(job(scene))
+    assert (item.saving.cpu_cores, item.saving.memory_gib) == (1.0, 2.0)
+
+
+async def test_kube_system_the_operators_own_namespace_and_unknown_kinds_are_refused_in_words(
+    scene: PlanScene, executor: WorkloadScaler
+) -> None:
+    for namespace in ("kube-system", "hibernator-system"):
+        with pytest.raises(Permanent, match="may be touched"):
+            await executor.discover(job(scene, namespace={"literals": [namespace]}))
+    with pytest.raises(Permanent, match=r"rollout\.example is not a kind that this cluster can scale"):
+        await executor.discover(job(scene, "rollout.example"))
+
+
+def test_selectors_are_written_as_the_api_server_reads_them() -> None:
+    wanted = LabelSelector(
+        match_labels={"b": "2", "a": "1"},
+        match_expressions=(
+            LabelRequirement(key="tier", operator="NotIn", values=("x", "y")),
+            LabelRequirement(key="on", operator="Exists"),
+            LabelRequirement(key="off", operator="DoesNotExist"),
+        ),
+    )
+    assert selector_text(wanted) == "a=1,b=2,tier notin (x,y),on,!off"
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("500m", 0.5), ("2", 2.0), ("1.5", 1.5), ("1Gi", 2**30), ("1k", 1000.0), ("1e3", 1000.0), ("?", 0.0)],
+)
+def test_quantities_are_read_as_kubernetes_writes_them(text: str, number: float) -> None:
+    assert quantity(text) == pytest.approx(number)

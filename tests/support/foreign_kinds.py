@@ -1,0 +1,53 @@
+"""Kinds of other products that tests need in the API server: KEDA's, Argo's and Karpenter's, without them."""
+
+import json
+from typing import Any
+
+from support.cluster import ClusterInTest
+
+_ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+def _definition(
+    group: str, kind: str, version: str, scope: str = "Namespaced", **more: Any
+) -> dict[str, Any]:
+    plural = f"{kind.lower()}s"
+    schema = {"type": "object", "properties": {"spec": _ANYTHING, "status": _ANYTHING}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "scope": scope,
+            "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
+            "versions": [
+                {
+                    "name": version,
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": schema},
+                    **more,
+                }
+            ],
+        },
+    }
+
+
+_SCALE = {
+    "scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"},
+    "status": {},
+}
+DEFINITIONS = (
+    _definition("keda.sh", "ScaledObject", "v1alpha1"),
+    _definition("argoproj.io", "Rollout", "v1alpha1", subresources=_SCALE),
+    _definition("karpenter.sh", "NodePool", "v1", "Cluster", subresources={"status": {}}),
+)
+
+
+def install(cluster: ClusterInTest) -> None:
+    """Make the API server know them; cheap when it does already."""
+    items = json.dumps({"apiVersion": "v1", "kind": "List", "items": DEFINITIONS})
+    cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", input=items)
+    names = [f"crd/{one['metadata']['name']}" for one in DEFINITIONS]
+    cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", *names)
