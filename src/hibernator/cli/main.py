@@ -6,7 +6,7 @@ import sys
 import typer
 
 from hibernator import __version__
-from hibernator.cli import audit, controlplane, crds, demo, operator, scaler
+from hibernator.cli import audit, controlplane, crds, demo, exception, operator, plan, scaler
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.offline import commands as offline
 
@@ -38,6 +38,8 @@ def _root(
 
 app.add_typer(audit.app, name="audit")
 app.add_typer(controlplane.app, name="controlplane")
+app.add_typer(exception.app, name="exception")
+app.add_typer(plan.app, name="plan")
 app.add_typer(scaler.app, name="scaler")
 app.command()(crds.crds)
 app.command()(demo.demo)

@@ -1,5 +1,8 @@
 """What an exception changes: the hours of sleep over its validity, with it and without it."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 from whenever import Instant
 
 from hibernator.api.exceptionstatus import Impact
@@ -9,18 +12,43 @@ from hibernator.api.scheduleexception import ScheduleException
 from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.spans import Spans, subtract, union
-from hibernator.schedule.ticks import HOUR, from_instant
+from hibernator.schedule.ticks import from_instant, to_instant
 from hibernator.schedule.verdicts import State
 
 
-def impact(plan: HibernatePlan, exception: ScheduleException, holidays: Holidays = NO_HOLIDAYS) -> Impact:
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A stretch of time in which the plan rests otherwise than it would without the exception."""
+
+    start: Instant
+    end: Instant
+    state: State  # with the exception
+
+    @property
+    def hours(self) -> float:
+        return (self.end - self.start).total("hours")
+
+
+def changes(
+    plan: HibernatePlan, exception: ScheduleException, holidays: Holidays = NO_HOLIDAYS
+) -> tuple[Change, ...]:
+    """All that is different over the validity, in order."""
     schedule, spec = plan.spec.schedule, exception.spec
     start, end = Instant(spec.valid_from), Instant(spec.valid_until)
     before = _asleep(PlanTimeline(schedule, (), holidays), start, end)
     after = _asleep(PlanTimeline(schedule, ((exception.metadata.name, spec),), holidays), start, end)
+    found = [
+        *(Change(to_instant(lo), to_instant(hi), State.ASLEEP) for lo, hi in subtract(after, before)),
+        *(Change(to_instant(lo), to_instant(hi), State.AWAKE) for lo, hi in subtract(before, after)),
+    ]
+    return tuple(sorted(found, key=lambda change: change.start))
+
+
+def impact(plan: HibernatePlan, exception: ScheduleException, holidays: Holidays = NO_HOLIDAYS) -> Impact:
+    found = changes(plan, exception, holidays)
     return Impact(
-        hours_asleep_gained=_hours(subtract(after, before)),
-        hours_asleep_lost=_hours(subtract(before, after)),
+        hours_asleep_gained=_hours(found, State.ASLEEP),
+        hours_asleep_lost=_hours(found, State.AWAKE),
         workloads=workloads(plan.status),
     )
 
@@ -41,5 +69,5 @@ def _asleep(timeline: PlanTimeline, start: Instant, end: Instant) -> Spans:
     )
 
 
-def _hours(spans: Spans) -> float:
-    return round(sum(end - start for start, end in spans) / HOUR, 2)
+def _hours(found: Iterable[Change], state: State) -> float:
+    return round(sum(change.hours for change in found if change.state is state), 2)

@@ -1,0 +1,296 @@
+"""`hibernator exception`: ask for a schedule to be bent, see who must agree, and decide."""
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+import typer
+from whenever import Instant
+
+from hibernator.api.hibernateplan import PLANS
+from hibernator.api.scheduleexception import EXCEPTIONS, ExceptionType, ScheduleException
+from hibernator.approvals.decision import Matter, NotAcceptedError, decide
+from hibernator.approvals.people import Directory
+from hibernator.approvals.whoami import whoami
+from hibernator.cli import exception_view
+from hibernator.cli.cluster import Context, Everywhere, Kubeconfig, Namespace, Session, talk
+from hibernator.cli.exits import CliError, Exit
+from hibernator.cli.offline import times
+from hibernator.cli.output import Chosen, Column, Output, moment, show
+from hibernator.decisions.approval import Verdict, mailbox
+from hibernator.decisions.scheduleexception_request import REQUESTED_BY
+from hibernator.kube.errors import Forbidden
+
+R = TypeVar("R")
+_State = Literal["Draft", "Pending", "Approved", "Active", "Expired", "Rejected", "Cancelled"]
+
+app = typer.Typer(
+    help="Bend a schedule for a while, with the consent of those who must agree.", no_args_is_help=True
+)
+
+Name = Annotated[str, typer.Argument(help="The name of the exception.", metavar="NAME")]
+_WINDOW: Final = re.compile(r"(\d{1,2}:\d{2})-(\d{1,2}:\d{2})\s+([A-Za-z]+(?:\s*,\s*[A-Za-z]+)*)")
+
+
+@app.command("list")
+def list_(
+    pending: Annotated[bool, typer.Option("--pending", help="Only those that wait for approval.")] = False,
+    mine: Annotated[
+        bool, typer.Option("--mine", help="Only those that I asked for or that name me as an approver.")
+    ] = False,
+    role: Annotated[
+        str | None, typer.Option("--role", help="Only those that this role must agree to.")
+    ] = None,
+    state: Annotated[_State | None, typer.Option("--state", help="Only those in this state.")] = None,
+    everywhere: Everywhere = False,
+    output: Chosen = Output.TABLE,
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """List exceptions with their state, their approvals and their end.
+
+    For example: `hibernator exception list --pending --mine -A`
+    """
+
+    async def ask(session: Session) -> tuple[list[ScheduleException], str]:
+        found = await session.client.list(EXCEPTIONS, "" if everywhere else session.namespace)
+        return found, await whoami(session.client) if mine else ""
+
+    found, me = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    shown = [
+        one
+        for one in found
+        if (not pending or one.status.approval_state == "Pending")
+        and (not mine or _is_mine(one, me))
+        and (role is None or role in one.spec.approval_required_roles)
+        and (state is None or one.status.state == state)
+    ]
+    shown.sort(key=lambda one: (one.metadata.namespace, one.metadata.name))
+    show(EXCEPTIONS, shown, _COLUMNS, output, spaces=everywhere)
+
+
+@app.command()
+def view(
+    name: Name,
+    output: Chosen = Output.TABLE,
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Show everything about an exception: what it changes, who must agree, and what was done.
+
+    For example: `hibernator exception view on-site-event -n team-a`
+    """
+
+    async def ask(session: Session) -> exception_view.Sight:
+        return await exception_view.look(session.client, name, session.namespace)
+
+    sight = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    if output in {Output.TABLE, Output.WIDE}:
+        for line in exception_view.lines(sight):
+            typer.echo(line)
+    else:
+        show(EXCEPTIONS, [sight.exception], _COLUMNS, output, spaces=False)
+
+
+@app.command()
+def approve(
+    name: Name,
+    comment: Annotated[str, typer.Option("--comment", help="What to say along with it.")] = "",
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Agree to an exception, in your own name.
+
+    For example: `hibernator exception approve on-site-event --comment "go ahead"`
+    """
+    _decide(name, "approve", comment, namespace, kubeconfig, context)
+
+
+@app.command()
+def reject(
+    name: Name,
+    reason: Annotated[str, typer.Argument(help="Why not; those who asked will read it.", metavar="REASON")],
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Refuse an exception, in your own name. One refusal ends it.
+
+    For example: `hibernator exception reject on-site-event "not during the freeze"`
+    """
+    _decide(name, "reject", reason, namespace, kubeconfig, context)
+
+
+@app.command()
+def create(
+    name: Name,
+    plan: Annotated[str, typer.Option("--plan", help="The HibernatePlan to bend.")],
+    type_: Annotated[
+        ExceptionType,
+        typer.Option("--type", help="`extend` sleeps more, `suspend` stays awake, `replace` starts afresh."),
+    ],
+    until: Annotated[str, typer.Option("--until", help="Until when, as 2026-03-01T08:00:00Z or a date.")],
+    window: Annotated[
+        list[str],
+        typer.Option("--window", help="When, in the plan's zone: `21:00-02:00 SAT,SUN`. Repeatable."),
+    ],
+    from_: Annotated[str | None, typer.Option("--from", help="From when; at once if not given.")] = None,
+    lead_time: Annotated[
+        str | None, typer.Option("--lead-time", help="With suspend: no sleep begins so long before, as 1h.")
+    ] = None,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why, for those who approve it.")] = None,
+    approver: Annotated[
+        list[str] | None, typer.Option("--approver", help="Somebody who must agree, by e-mail. Repeatable.")
+    ] = None,
+    role: Annotated[
+        list[str] | None, typer.Option("--role", help="A role of which somebody must agree. Repeatable.")
+    ] = None,
+    threshold: Annotated[
+        int | None, typer.Option("--threshold", help="How many must agree; all if not given.")
+    ] = None,
+    draft: Annotated[bool, typer.Option("--draft", help="Only write it down; submit it later.")] = False,
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Ask for a plan's schedule to be bent for a while.
+
+    For example: `hibernator exception create night-shift --plan dev --type suspend --until 2026-03-01
+    --window "20:00-23:00 MON,TUE" --approver bob@company.com`
+    """
+    begin, end = times.parse("--from", from_), times.parse("--until", until)
+    windows = [_window(text) for text in window]
+    people = {"approverEmails": approver, "approvalRequiredRoles": role, "approvalThreshold": threshold}
+    asked = {key: value for key, value in people.items() if value}
+    more = {
+        "leadTime": lead_time,
+        "reason": reason,
+        "draft": draft,
+        "approvalRequired": bool(approver or role),
+    }
+
+    async def ask(session: Session) -> ScheduleException:
+        bent = await session.client.get(PLANS, plan, session.namespace)
+        zone = bent.spec.schedule.timezone
+        spec: dict[str, Any] = {
+            "planRef": {"name": plan},
+            "type": type_,
+            "validFrom": (begin.seen_from(zone) if begin else _now()).to_stdlib(),
+            "validUntil": end.seen_from(zone).to_stdlib() if end else None,
+            "windows": windows,
+        }
+        spec |= asked | {key: value for key, value in more.items() if value}
+        metadata = {"name": name, "annotations": {REQUESTED_BY: await whoami(session.client)}}
+        return await session.client.create(
+            EXCEPTIONS, {"metadata": metadata, "spec": spec}, session.namespace
+        )
+
+    _as("hibernator-requester", ask, kubeconfig, context, namespace)
+    what = "is written down as a draft" if draft else "waits for approval" if asked else "is asked for"
+    typer.echo(f"{name} {what}; see it with `hibernator exception view {name}`")
+
+
+@app.command()
+def submit(
+    name: Name, namespace: Namespace = None, kubeconfig: Kubeconfig = None, context: Context = None
+) -> None:
+    """Submit a draft; from then on it cannot be changed, only cancelled."""
+    done = _set(name, "draft", False, namespace, kubeconfig, context)
+    typer.echo(f"{name} {'is' if done else 'was already'} submitted")
+
+
+@app.command()
+def cancel(
+    name: Name, namespace: Namespace = None, kubeconfig: Kubeconfig = None, context: Context = None
+) -> None:
+    """Call off an exception that you asked for. That cannot be taken back."""
+    done = _set(name, "cancelled", True, namespace, kubeconfig, context)
+    typer.echo(f"{name} {'is' if done else 'was already'} cancelled")
+
+
+def _decide(
+    name: str,
+    verdict: Verdict,
+    reason: str,
+    namespace: str | None,
+    kubeconfig: str | None,
+    context: str | None,
+) -> None:
+    async def ask(session: Session) -> str:
+        user = await whoami(session.client)
+        matter, who = Matter(name, session.namespace), Directory().person(user)
+        await decide(session.client, matter, who, verdict, "cli", reason=reason, now=_now())
+        return user
+
+    try:
+        user = _as("hibernator-approver", ask, kubeconfig, context, namespace)
+    except NotAcceptedError as error:
+        raise CliError(str(error), hint=f"See `hibernator exception view {name}`.") from error
+    typer.echo(f"{user} {'approved' if verdict == 'approve' else 'rejected'} {name}")
+
+
+def _set(
+    name: str, field: str, value: bool, namespace: str | None, kubeconfig: str | None, context: str | None
+) -> bool:
+    async def ask(session: Session) -> bool:
+        found = await session.client.get(EXCEPTIONS, name, session.namespace)
+        if getattr(found.spec, field) is value:
+            return False
+        version = found.metadata.resource_version
+        change = {"spec": {field: value}}
+        await session.client.patch(EXCEPTIONS, name, session.namespace, change, resource_version=version)
+        return True
+
+    return _as("hibernator-requester", ask, kubeconfig, context, namespace)
+
+
+def _as(
+    role: str,
+    question: Callable[[Session], Awaitable[R]],
+    kubeconfig: str | None,
+    context: str | None,
+    namespace: str | None,
+) -> R:
+    """Ask what needs a permission; without it, say which role has it."""
+
+    async def ask(session: Session) -> R:
+        try:
+            return await question(session)
+        except Forbidden as error:
+            hint = f"Ask an administrator for the ClusterRole {role} in the namespace {session.namespace}."
+            raise CliError(error.message, hint=hint, code=Exit.REFUSED) from error
+
+    return talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
+
+
+def _window(text: str) -> dict[str, Any]:
+    found = _WINDOW.fullmatch(text.strip())
+    if not found:
+        hint = 'Write it as "21:00-02:00 SAT,SUN".'
+        raise CliError(f"--window {text}: this is no window.", hint=hint, code=Exit.USAGE)
+    start, end, days = found.groups()
+    return {"start": start, "end": end, "daysOfWeek": [day.strip() for day in days.split(",")]}
+
+
+def _now() -> Instant:
+    return Instant.now().round("second", mode="floor")
+
+
+def _is_mine(one: ScheduleException, me: str) -> bool:
+    named = {mailbox(email) for email in one.spec.approver_emails}
+    return one.status.requested_by == me or mailbox(me) in named
+
+
+_COLUMNS: Final[tuple[Column[ScheduleException], ...]] = (
+    Column("Plan", lambda one: one.spec.plan_ref.name),
+    Column("Type", lambda one: one.spec.type),
+    Column("State", lambda one: one.status.state or ""),
+    Column("Approvals", lambda one: one.status.approval_progress),
+    Column("Until", lambda one: moment(one.spec.valid_until)),
+    Column("From", lambda one: moment(one.spec.valid_from), wide=True),
+    Column("Requested by", lambda one: one.status.requested_by, wide=True),
+    Column("Message", lambda one: one.status.message, wide=True),
+)

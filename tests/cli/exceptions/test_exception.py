@@ -1,0 +1,119 @@
+"""`hibernator exception` as people type it, each under their own name, on the real API server."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from structlog.testing import capture_logs
+
+from support.cluster import ClusterInTest
+from support.command import Ran, hibernator
+from support.exception_scenes import ExceptionScene
+from support.operators import running
+from support.plan_scenes import noop, plan
+
+ALICE, BOB, CAROL = "alice@company.com", "bob@company.com", "carol@company.com"
+
+
+class People(ExceptionScene):
+    folder: Path
+
+    def kubeconfig(self, user: str, *groups: str) -> Path:
+        """What a user would have at home; in a real cluster their groups bring the permissions."""
+        document = yaml.safe_load(self.cluster.kubeconfig.read_text())
+        document["users"][0]["user"] |= {"as": user, "as-groups": list(groups)}
+        path = self.folder / f"{user}.yaml"
+        path.write_text(yaml.safe_dump(document))
+        return path
+
+    def ran(self, user: str, *arguments: str, groups: tuple[str, ...] = ("system:masters",)) -> Ran:
+        path = self.kubeconfig(user, *groups)
+        return hibernator("exception", *arguments, f"--kubeconfig={path}", "-n", self.namespace)
+
+    def ask(self, user: str, *arguments: str) -> str:
+        done = self.ran(user, *arguments)
+        assert done.code == 0, done.err
+        return done.out
+
+    def wish(self, name: str, *arguments: str) -> str:
+        window, until = "12:00-13:00 MON,TUE", "2026-03-20T00:00:00Z"
+        given = ["--plan", "dev-plan", "--type", "extend", "--until", until, "--window", window]
+        return self.ask(ALICE, "create", name, *given, "--from", "2026-03-02T00:00:00Z", *arguments)
+
+
+@pytest.fixture
+def people(crds: ClusterInTest, namespace: str, tmp_path: Path) -> Iterator[People]:
+    scene = People(crds, namespace)
+    scene.folder = tmp_path
+    scene.apply(plan(noop("nothing"), name="dev-plan"))
+    with capture_logs():  # the operator runs in this process, and would write into what commands print
+        yield scene
+
+
+async def test_an_exception_goes_from_the_wish_to_its_end(people: People) -> None:
+    # In threads, because each command brings an event loop of its own.
+    call = asyncio.to_thread
+    async with running(people.cluster.kubeconfig, people.namespace) as run:
+        told = await call(people.wish, "event", "--approver", BOB, "--approver", CAROL, "--reason", "visit")
+        assert told == "event waits for approval; see it with `hibernator exception view event`\n"
+        await run.settle()
+        head, row = (await call(people.ask, BOB, "list", "--pending", "--mine")).splitlines()
+        assert head.split() == ["NAME", "PLAN", "TYPE", "STATE", "APPROVALS", "UNTIL"]
+        assert row.split() == ["event", "dev-plan", "extend", "Pending", "0/2", "2026-03-20T00:00:00Z"]
+        assert await call(people.ask, "dave@company.com", "list", "--mine") == ""
+        assert (
+            await call(people.ask, BOB, "approve", "event", "--comment", "fine") == f"{BOB} approved event\n"
+        )
+        again = await call(people.ran, BOB, "reject", "event", "changed my mind")
+        assert (again.code, f"{BOB} has approved it already" in again.err) == (1, True)
+        await call(people.ask, CAROL, "approve", "event")
+        await run.settle()
+        shown = await call(people.ask, ALICE, "view", "event")
+        assert "state         Active" in shown
+        assert f"approved by {BOB} through cli: fine" in shown
+        assert "What changes (UTC): 6 hours asleep gained, 0 hours asleep lost" in shown
+        assert "Mon 2026-03-02 12:00 until Mon 2026-03-02 13:00: asleep instead of awake" in shown
+        late = await call(people.ran, CAROL, "reject", "event", "too late")
+        assert f"It was approved already, by {CAROL} at " in late.err
+        assert await call(people.ask, ALICE, "cancel", "event") == "event is cancelled\n"
+        assert await call(people.ask, ALICE, "cancel", "event") == "event was already cancelled\n"
+        await run.settle()
+        listed = json.loads(await call(people.ask, ALICE, "list", "--state", "Cancelled", "-o", "json"))
+        assert [one["metadata"]["name"] for one in listed["items"]] == ["event"]
+
+
+async def test_a_draft_is_submitted_and_rejected(people: People) -> None:
+    call = asyncio.to_thread
+    async with running(people.cluster.kubeconfig, people.namespace) as run:
+        await call(
+            people.wish, "event", "--approver", BOB, "--role", "manager", "--threshold", "1", "--draft"
+        )
+        await run.settle()
+        early = await call(people.ran, BOB, "approve", "event")
+        assert "event is a draft and was not submitted yet" in early.err
+        assert await call(people.ask, ALICE, "submit", "event") == "event is submitted\n"
+        await run.settle()
+        assert "event" in await call(people.ask, ALICE, "list", "--role", "manager", "-o", "name")
+        await call(people.ask, BOB, "reject", "event", "not during the freeze")
+        await run.settle()
+        assert people.state("event") == "Rejected"
+        assert "not during the freeze" in await call(people.ask, ALICE, "view", "event")
+
+
+def test_somebody_without_permission_is_told_which_role_to_ask_for(people: People) -> None:
+    people.wish("event", "--approver", BOB)
+    done = people.ran(BOB, "approve", "event", groups=())
+    assert done.code == 4
+    assert "Ask an administrator for the ClusterRole hibernator-approver in the namespace" in done.err
+
+
+def test_a_window_that_cannot_be_read_is_told_with_how_to_write_one() -> None:
+    done = hibernator(
+        *("exception", "create", "x", "--plan", "p", "--type", "extend", "--until", "2026-03-01"),
+        *("--window", "at night"),
+    )
+    assert (done.code, "at night: this is no window" in done.err) == (2, True)
+    assert '"21:00-02:00 SAT,SUN"' in done.err
