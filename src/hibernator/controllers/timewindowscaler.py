@@ -1,11 +1,10 @@
 """TimeWindowScaler: gather what the decision needs, take it, and perform it.
 
-What is kept between two looks (read specs, laid-out timelines, the moment of the last write) only saves work:
-a new process finds all of it again from the objects.
+What is kept between two looks (readings, the moment of the last write) only saves work: a new process finds
+all of it again from the objects.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
 
@@ -13,18 +12,17 @@ import aiohttp
 from whenever import Instant
 
 from hibernator.api.autoscaling import HORIZONTAL_POD_AUTOSCALERS
-from hibernator.api.conversion import ANNOTATION, effective_spec
+from hibernator.api.conversion import effective_spec
 from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
 from hibernator.api.holidaymap import HOLIDAY_MAPS, HolidayMap
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler, TimeWindowScalerStatus
-from hibernator.api.timewindowscaler_v1beta1 import ExternalReplicas, TimeWindowScalerSpec
+from hibernator.api.timewindowscaler_v1beta1 import TimeWindowScalerSpec
 from hibernator.audit.event import Resource, event
 from hibernator.audit.trail import Trail
-from hibernator.controllers import prometheus
 from hibernator.controllers.targets import Target, Targets, scaled_by
-from hibernator.decisions import scaler_timeline
+from hibernator.controllers.timewindowscaler_readings import Readings
 from hibernator.decisions.scaling import Workload
-from hibernator.decisions.timewindowscaler import Decision, Pace, Seen, Trouble, decide
+from hibernator.decisions.timewindowscaler import Decision, Pace, Seen, decide
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
@@ -32,8 +30,6 @@ from hibernator.kube.controller import Controller, Key, Result, Watches
 from hibernator.kube.events import Recorder
 from hibernator.kube.metrics import Metric, Metrics
 from hibernator.kube.patch import encode, merge_patch
-from hibernator.schedule.holidays import Holidays, load_holidays
-from hibernator.schedule.scaler import ScalerTimeline
 
 BACKOFF: Final = (30.0, 60.0, 120.0, 300.0)  # after errors that pass by themselves
 QUIET: Final = 300.0  # the same transition is not told again for so long
@@ -67,57 +63,30 @@ WRITES_SAVED = Metric(
 METRICS: Final = (TRANSITIONS, LAG_SECONDS, DEGRADED, WRITES_SAVED)
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A spec as it was read, for as long as generation and annotation stay the same."""
-
-    generation: int
-    annotation: str | None
-    spec: TimeWindowScalerSpec
-    mistakes: scaler_timeline.Mistakes
-
-
-@dataclass(frozen=True, slots=True)
-class _LaidOut:
-    """A timeline, for as long as what it was made of stays the same."""
-
-    read: _Read
-    calendar: str  # the version of the ConfigMap with the holidays
-    baseline: int
-    holidays: Holidays
-    timeline: ScalerTimeline
-    troubles: tuple[Trouble, ...]
-
-
 class ScalerReconciler:
     def __init__(
         self,
         client: Client,
         scalers: Cache[TimeWindowScaler],
-        holiday_maps: Cache[HolidayMap],
+        readings: Readings,
         targets: Targets,
         *,
         recorder: Recorder,
         clock: Clock,
         metrics: Metrics,
         trail: Trail,
-        session: aiohttp.ClientSession,
-        pace: Pace | None = None,
-        random: Random | None = None,
+        pace: Pace,
     ) -> None:
         self._client = client
         self._scalers = scalers
-        self._holiday_maps = holiday_maps
+        self._readings = readings
         self._targets = targets
         self._recorder = recorder
         self._clock = clock
         self._metrics = metrics
         self._trail = trail
-        self._session = session
-        self._pace = pace or Pace()
-        self._random = random or Random()
-        self._read: dict[Key, _Read] = {}
-        self._laid_out: dict[Key, _LaidOut] = {}
+        self._pace = pace
+        self._random = Random()
         self._wrote: dict[Key, Instant] = {}
 
     async def reconcile(self, key: Key) -> Result:
@@ -132,83 +101,25 @@ class ScalerReconciler:
         return Result(decision.after)
 
     async def _gather(self, key: Key, scaler: TimeWindowScaler, now: Instant) -> Seen:
-        read = self._reading(key, scaler)
-        target = target_of(scaler, read.spec)
+        spec = self._readings.spec(key, scaler)
+        target = target_of(scaler, spec)
         workload = await self._targets.workload(target)
-        baseline = _baseline(scaler, workload)
-        timeline: ScalerTimeline | None = None
-        troubles: tuple[Trouble, ...] = ()
-        is_measured = False
-        if not read.mistakes.zone and not read.mistakes.others:
-            laid_out = self._lay_out(key, scaler, read, baseline)
-            timeline, troubles = laid_out.timeline, laid_out.troubles
-            if window := _measured_now(read.spec, timeline, now):
-                timeline, more = await self._measure(scaler, laid_out, *window)
-                troubles, is_measured = troubles + more, True
-        if zone := read.mistakes.zone:
-            troubles = (Trouble(reason="InvalidTimezone", message=f"{zone.message}. {zone.fix}"),)
+        wanted = await self._readings.wanted(key, scaler, _baseline(scaler, workload), now)
         return Seen(
             scaler=scaler,
-            timeline=timeline,
-            default_replicas=scaler_timeline.default_replicas(read.spec, baseline)
-            if not read.mistakes.others
-            else 0,
+            timeline=wanted.timeline,
+            default_replicas=wanted.default_replicas,
             workload=workload,
             target=str(target),
             autoscaler=await self._targets.autoscaler(target) if workload else None,
-            problems=read.mistakes.others,
-            troubles=troubles,
+            problems=wanted.problems,
+            troubles=wanted.troubles,
             elder=self._elder(scaler, target),
-            is_measured=is_measured,
+            is_measured=wanted.is_measured,
             wrote_at=self._wrote.get(key),
             jitter=self._random.random(),
             pace=self._pace,
         )
-
-    def _reading(self, key: Key, scaler: TimeWindowScaler) -> _Read:
-        generation, annotation = scaler.metadata.generation, scaler.metadata.annotations.get(ANNOTATION)
-        read = self._read.get(key)
-        if read is None or (read.generation, read.annotation) != (generation, annotation):
-            spec = effective_spec(scaler)
-            read = _Read(generation, annotation, spec, scaler_timeline.mistakes(scaler, spec))
-            self._read[key] = read
-        return read
-
-    def _lay_out(self, key: Key, scaler: TimeWindowScaler, read: _Read, baseline: int) -> _LaidOut:
-        source = read.spec.holidays.source_ref if read.spec.holidays else None
-        found = self._holiday_maps.get(scaler.metadata.namespace, source.name) if source else None
-        calendar = f"{found.metadata.uid}/{found.metadata.resource_version}" if found else ""
-        laid_out = self._laid_out.get(key)
-        if (
-            laid_out
-            and laid_out.read is read
-            and (laid_out.calendar, laid_out.baseline) == (calendar, baseline)
-        ):
-            return laid_out
-        holidays, troubles = _holidays(read.spec, found, missing=source.name if source and not found else "")
-        timeline = scaler_timeline.timeline(read.spec, holidays, baseline, {})
-        self._laid_out[key] = laid_out = _LaidOut(read, calendar, baseline, holidays, timeline, troubles)
-        return laid_out
-
-    async def _measure(
-        self, scaler: TimeWindowScaler, laid_out: _LaidOut, index: int, external: ExternalReplicas
-    ) -> tuple[ScalerTimeline, tuple[Trouble, ...]]:
-        """The timeline with the present window's number from outside, or with the last one that was."""
-        trouble: tuple[Trouble, ...] = ()
-        try:
-            query = external.prometheus
-            replicas = scaler_timeline.clamped(
-                await prometheus.read(self._session, query.server_address, query.query), external
-            )
-        except (prometheus.ReadingError, ValueError) as error:
-            last = scaler.status.effective_replicas or 0
-            replicas = max(external.min, min(last, external.max))
-            message = (
-                f"spec.windows[{index}].external: {error}. {replicas} replicas stay until it can be read."
-            )
-            trouble = (Trouble(reason="ExternalMetricUnavailable", message=message),)
-        spec, holidays, baseline = laid_out.read.spec, laid_out.holidays, laid_out.baseline
-        return scaler_timeline.timeline(spec, holidays, baseline, {index: replicas}), trouble
 
     def _elder(self, scaler: TimeWindowScaler, target: Target) -> str:
         """The name of the oldest scaler with this target, if it is another one."""
@@ -274,8 +185,8 @@ class ScalerReconciler:
             self._metrics.observe(LAG_SECONDS, (self._clock.now() - decision.due).total("seconds"))
 
     def _forget(self, key: Key) -> None:
-        for memory in (self._read, self._laid_out, self._wrote):
-            memory.pop(key, None)
+        self._readings.forget(key)
+        self._wrote.pop(key, None)
 
 
 def scaler_controller(
@@ -323,13 +234,12 @@ def scaler_controller(
     reconciler = ScalerReconciler(
         client,
         scalers,
-        holiday_maps,
+        Readings(holiday_maps, session),
         targets,
         recorder=recorder,
         clock=clock,
         metrics=metrics,
         trail=trail,
-        session=session,
         pace=pace,
     )
     controller = Controller(
@@ -384,26 +294,3 @@ def _baseline(scaler: TimeWindowScaler, workload: Workload | None) -> int:
     if scaler.status.baseline_replicas is not None:
         return scaler.status.baseline_replicas
     return workload.replicas if workload else 0
-
-
-def _measured_now(
-    spec: TimeWindowScalerSpec, timeline: ScalerTimeline | None, now: Instant
-) -> tuple[int, ExternalReplicas] | None:
-    if timeline is None or not any(window.external for window in spec.windows):
-        return None
-    index = scaler_timeline.present_window(spec, timeline, now)
-    external = None if index is None else spec.windows[index].external
-    return (index, external) if index is not None and external else None
-
-
-def _holidays(
-    spec: TimeWindowScalerSpec, found: HolidayMap | None, *, missing: str
-) -> tuple[Holidays, tuple[Trouble, ...]]:
-    holidays, problems = load_holidays(spec.holidays, found.data if found else None)
-    troubles = [
-        Trouble(reason="InvalidConfiguration", message=f"{p.path}: {p.message}. {p.fix}") for p in problems
-    ]
-    if missing:
-        message = f"ConfigMap {missing} does not exist: no day is a holiday. Create it, or correct its name."
-        troubles.insert(0, Trouble(reason="HolidaySourceMissing", message=message))
-    return holidays, tuple(troubles)

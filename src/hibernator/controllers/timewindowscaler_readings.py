@@ -1,0 +1,152 @@
+"""What a scaler wants, read from its spec, its holidays and, where it is measured, from Prometheus.
+
+Specs and timelines are kept for as long as what they were made of stays the same: at a boundary that
+thousands cross together, a look must cost no more than a look.
+"""
+
+from dataclasses import dataclass, replace
+
+import aiohttp
+from whenever import Instant
+
+from hibernator.api.conversion import ANNOTATION, effective_spec
+from hibernator.api.holidaymap import HolidayMap
+from hibernator.api.problem import Problem
+from hibernator.api.timewindowscaler import TimeWindowScaler
+from hibernator.api.timewindowscaler_v1beta1 import ExternalReplicas, TimeWindowScalerSpec
+from hibernator.controllers import prometheus
+from hibernator.decisions import scaler_timeline
+from hibernator.decisions.timewindowscaler import Trouble
+from hibernator.kube.cache import Cache
+from hibernator.kube.controller import Key
+from hibernator.schedule.holidays import Holidays, load_holidays
+from hibernator.schedule.scaler import ScalerTimeline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """How many replicas are wanted when, or why nobody can say."""
+
+    timeline: ScalerTimeline | None = None
+    default_replicas: int = 0
+    problems: tuple[Problem, ...] = ()
+    troubles: tuple[Trouble, ...] = ()
+    is_measured: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A spec, for as long as generation and annotation stay the same."""
+
+    generation: int
+    annotation: str | None
+    spec: TimeWindowScalerSpec
+    mistakes: scaler_timeline.Mistakes
+
+
+@dataclass(frozen=True, slots=True)
+class _LaidOut:
+    """A timeline, for as long as what it was made of stays the same."""
+
+    read: _Read
+    calendar: str  # the version of the ConfigMap with the holidays
+    baseline: int
+    holidays: Holidays
+    wanted: Wanted
+
+
+class Readings:
+    def __init__(self, holiday_maps: Cache[HolidayMap], session: aiohttp.ClientSession) -> None:
+        self._holiday_maps = holiday_maps
+        self._session = session
+        self._read: dict[Key, _Read] = {}
+        self._laid_out: dict[Key, _LaidOut] = {}
+
+    def spec(self, key: Key, scaler: TimeWindowScaler) -> TimeWindowScalerSpec:
+        """All that the scaler says, in the words of the newest version."""
+        return self._reading(key, scaler).spec
+
+    async def wanted(self, key: Key, scaler: TimeWindowScaler, baseline: int, now: Instant) -> Wanted:
+        """What is wanted, where shares are of `baseline`."""
+        read = self._reading(key, scaler)
+        if read.mistakes.others:
+            return Wanted(problems=read.mistakes.others)
+        if zone := read.mistakes.zone:
+            trouble = Trouble(reason="InvalidTimezone", message=f"{zone.message}. {zone.fix}")
+            default = scaler_timeline.default_replicas(read.spec, baseline)
+            return Wanted(default_replicas=default, troubles=(trouble,))
+        laid_out = self._lay_out(key, scaler, read, baseline)
+        window = _measured_now(read.spec, laid_out.wanted.timeline, now)
+        return await self._measured(scaler, laid_out, *window) if window else laid_out.wanted
+
+    def forget(self, key: Key) -> None:
+        self._read.pop(key, None)
+        self._laid_out.pop(key, None)
+
+    def _reading(self, key: Key, scaler: TimeWindowScaler) -> _Read:
+        generation, annotation = scaler.metadata.generation, scaler.metadata.annotations.get(ANNOTATION)
+        read = self._read.get(key)
+        if read is None or (read.generation, read.annotation) != (generation, annotation):
+            spec = effective_spec(scaler)
+            read = _Read(generation, annotation, spec, scaler_timeline.mistakes(scaler, spec))
+            self._read[key] = read
+        return read
+
+    def _lay_out(self, key: Key, scaler: TimeWindowScaler, read: _Read, baseline: int) -> _LaidOut:
+        source = read.spec.holidays.source_ref if read.spec.holidays else None
+        found = self._holiday_maps.get(scaler.metadata.namespace, source.name) if source else None
+        calendar = f"{found.metadata.uid}/{found.metadata.resource_version}" if found else ""
+        known = self._laid_out.get(key)
+        if known and known.read is read and (known.calendar, known.baseline) == (calendar, baseline):
+            return known
+        holidays, troubles = _holidays(read.spec, found, missing=source.name if source and not found else "")
+        wanted = Wanted(
+            timeline=scaler_timeline.timeline(read.spec, holidays, baseline, {}),
+            default_replicas=scaler_timeline.default_replicas(read.spec, baseline),
+            troubles=troubles,
+        )
+        self._laid_out[key] = laid_out = _LaidOut(read, calendar, baseline, holidays, wanted)
+        return laid_out
+
+    async def _measured(
+        self, scaler: TimeWindowScaler, laid_out: _LaidOut, index: int, external: ExternalReplicas
+    ) -> Wanted:
+        """With the present window's number from outside, or with the last one that was."""
+        troubles = laid_out.wanted.troubles
+        query = external.prometheus
+        try:
+            reading = await prometheus.read(self._session, query.server_address, query.query)
+            replicas = scaler_timeline.clamped(reading, external)
+        except (prometheus.ReadingError, ValueError) as error:
+            last = scaler.status.effective_replicas or 0
+            replicas = max(external.min, min(last, external.max))
+            message = (
+                f"spec.windows[{index}].external: {error}. {replicas} replicas stay until it can be read."
+            )
+            troubles = (*troubles, Trouble(reason="ExternalMetricUnavailable", message=message))
+        spec = laid_out.read.spec
+        timeline = scaler_timeline.timeline(spec, laid_out.holidays, laid_out.baseline, {index: replicas})
+        return replace(laid_out.wanted, timeline=timeline, troubles=troubles, is_measured=True)
+
+
+def _measured_now(
+    spec: TimeWindowScalerSpec, timeline: ScalerTimeline | None, now: Instant
+) -> tuple[int, ExternalReplicas] | None:
+    if timeline is None or not any(window.external for window in spec.windows):
+        return None
+    index = scaler_timeline.present_window(spec, timeline, now)
+    external = None if index is None else spec.windows[index].external
+    return (index, external) if index is not None and external else None
+
+
+def _holidays(
+    spec: TimeWindowScalerSpec, found: HolidayMap | None, *, missing: str
+) -> tuple[Holidays, tuple[Trouble, ...]]:
+    holidays, problems = load_holidays(spec.holidays, found.data if found else None)
+    troubles = [
+        Trouble(reason="InvalidConfiguration", message=f"{p.path}: {p.message}. {p.fix}") for p in problems
+    ]
+    if missing:
+        message = f"ConfigMap {missing} does not exist: no day is a holiday. Create it, or correct its name."
+        troubles.insert(0, Trouble(reason="HolidaySourceMissing", message=message))
+    return holidays, tuple(troubles)
