@@ -16,6 +16,8 @@ from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.holidaymap import HOLIDAY_MAPS, HolidayMap
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.approvals.people import Directory, Naming, read_emails, read_roles
+from hibernator.audit.trail import Trail
+from hibernator.controllers.scheduleexception_audit import record
 from hibernator.decisions.impact import impact, workloads
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL, Decision, Seen, decide
 from hibernator.decisions.scheduleexception_request import Rules, requester, voters
@@ -69,6 +71,7 @@ class ExceptionReconciler:
         *,
         recorder: Recorder,
         clock: Clock,
+        trail: Trail,
         rules: Rules,
     ) -> None:
         self._client = client
@@ -78,7 +81,9 @@ class ExceptionReconciler:
         self._people = people
         self._recorder = recorder
         self._clock = clock
+        self._trail = trail
         self._rules = rules
+        self._told: dict[Key, str] = {}  # the versions that the audit trail knows
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._impacts: dict[Key, tuple[object, Impact]] = {}
 
@@ -86,6 +91,7 @@ class ExceptionReconciler:
         exception = self._exceptions.get(*key)
         if exception is None:
             self._impacts.pop(key, None)
+            self._told.pop(key, None)
             return Result()
         turn = self._turns.setdefault(_plan_key(exception), asyncio.Lock())
         async with turn:
@@ -93,7 +99,10 @@ class ExceptionReconciler:
             if exception is None:
                 return Result()
             decision = decide(self._gather(key, exception), self._clock.now())
-            await self._perform(exception, decision)
+            exception = await self._perform(exception, decision)
+            version = exception.metadata.resource_version
+            if self._told.get(key) != version and record(self._trail, exception):
+                self._told[key] = version
             return Result(decision.after)
 
     def _gather(self, key: Key, exception: ScheduleException) -> Seen:
@@ -133,21 +142,17 @@ class ExceptionReconciler:
             known = self._impacts[key] = made_of, impact(plan, exception, holidays)
         return replace(known[1], workloads=workloads(plan.status))
 
-    async def _perform(self, exception: ScheduleException, decision: Decision) -> None:
-        finalizers = exception.metadata.finalizers
+    async def _perform(self, exception: ScheduleException, decision: Decision) -> ScheduleException:
+        kept = [one for one in exception.metadata.finalizers if one != FINALIZER]
         if decision.release:
-            await self._set_metadata(
-                exception, {"finalizers": [one for one in finalizers if one != FINALIZER]}
-            )
-            return
+            return await self._set_metadata(exception, {"finalizers": kept})
         if decision.label:
             labels = {PLAN_LABEL: exception.spec.plan_ref.name}
-            kept = [one for one in finalizers if one != FINALIZER]
             exception = await self._set_metadata(
                 exception, {"labels": labels, "finalizers": [*kept, FINALIZER]}
             )
         if decision.status is None or decision.status == exception.status:
-            return
+            return exception
         metadata = exception.metadata
         written = await self._client.patch(
             EXCEPTIONS,
@@ -160,6 +165,7 @@ class ExceptionReconciler:
         self._exceptions.wrote(written)
         for tell in decision.tells:
             self._recorder.note(EXCEPTIONS, exception, tell.type, tell.reason, tell.message)
+        return written
 
     async def _set_metadata(
         self, exception: ScheduleException, change: dict[str, object]
@@ -182,6 +188,7 @@ def exception_controller(
     recorder: Recorder,
     clock: Clock,
     metrics: Metrics,
+    trail: Trail,
     workers: int,
     rules: Rules,
     naming: Naming,
@@ -209,6 +216,7 @@ def exception_controller(
         People(naming, role_maps, email_maps),
         recorder=recorder,
         clock=clock,
+        trail=trail,
         rules=rules,
     )
 

@@ -121,6 +121,7 @@ async def operator(
             recorder=recorder,
             clock=clock,
             metrics=metrics,
+            trail=trail,
             workers=settings.workers,
             rules=Rules(
                 patience_hours=settings.approval_patience_hours, own_allowed=settings.approval_of_own_requests

@@ -1,0 +1,84 @@
+"""What the audit trail is told about an exception: its history, again on each change.
+
+The history in the status is the source, so that nothing is lost with a process: whoever looks next tells the
+same transitions under the same ids.
+"""
+
+from collections.abc import Iterator
+from typing import Final, get_args
+
+from whenever import Instant
+
+from hibernator.api.exceptionstatus import HistoryEntry
+from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.audit.event import OPERATOR, Actor, AuditEvent, Channel, Resource, event
+from hibernator.audit.trail import Trail
+from hibernator.decisions.approval import APPROVAL_TIMEOUT, OPERATOR as NOBODY
+from hibernator.decisions.conditions import find
+from hibernator.decisions.scheduleexception_status import READY
+
+_SUBJECT: Final = "scheduleexception"
+_CHANNELS: Final[dict[str, Channel]] = {channel: channel for channel in get_args(Channel)}
+_TYPES: Final = {
+    "submitted": "requested",
+    "approved": "approval.given",
+    "activated": "activated",
+    "cancelled": "cancelled",
+    "expired": "expired",
+}
+
+
+def record(trail: Trail, exception: ScheduleException) -> bool:
+    """Tell everything; False when something did not fit in and must be told again."""
+    told = [trail.has(one.id) or trail.record(one) for one in events(exception)]
+    return all(told)
+
+
+def events(exception: ScheduleException) -> Iterator[AuditEvent]:
+    about, status = Resource.of(EXCEPTIONS, exception), exception.status
+    for entry in status.history:
+        yield _told(about, _type(exception, entry), entry)
+    agreed = [entry for entry in status.history if entry.action == "approved"]
+    if status.approval_state == "Approved" and agreed:
+        yield event(f"{_SUBJECT}.approved", about, at=Instant(agreed[-1].timestamp), correlation_id=about.uid)
+    ready = find(status.conditions, READY)
+    if ready and ready.reason == "AnotherActive":
+        at = Instant(ready.last_transition_time)
+        yield event(
+            f"{_SUBJECT}.waiting",
+            about,
+            at=at,
+            identity=(at.format_iso(),),
+            correlation_id=about.uid,
+            data={"message": ready.message},
+        )
+
+
+def _type(exception: ScheduleException, entry: HistoryEntry) -> str:
+    if entry.action == "requested":
+        status = exception.status
+        was_draft = status.requested_at is None or any(one.action == "submitted" for one in status.history)
+        return "drafted" if was_draft else "requested"
+    if entry.action == "rejected":
+        return "timedout" if entry.reason == APPROVAL_TIMEOUT else "rejected"
+    return _TYPES[entry.action]
+
+
+def _told(about: Resource, type_: str, entry: HistoryEntry) -> AuditEvent:
+    at = Instant(entry.timestamp)
+    is_ours = entry.actor == NOBODY
+    return event(
+        f"{_SUBJECT}.{type_}",
+        about,
+        at=at,
+        identity=(entry.actor, at.format_iso()),
+        actor=OPERATOR if is_ours else _actor(entry.actor),
+        channel="operator" if is_ours else _CHANNELS.get(entry.channel, "api"),
+        correlation_id=about.uid,
+        data={key: word for key, word in (("role", entry.role), ("reason", entry.reason)) if word},
+    )
+
+
+def _actor(user: str) -> Actor:
+    kind = "serviceaccount" if user.startswith("system:serviceaccount:") else "user"
+    return Actor(type=kind, id=user, email=user if "@" in user else "")

@@ -1,0 +1,63 @@
+"""What the audit trail is told about exceptions."""
+
+from typing import Any
+
+import msgspec
+
+from hibernator.api.scheduleexception import ScheduleException
+from hibernator.controllers.scheduleexception_audit import events
+
+SPEC: dict[str, Any] = {
+    "planRef": {"name": "dev"},
+    "type": "extend",
+    "validFrom": "2026-03-02T00:00:00Z",
+    "validUntil": "2026-03-03T00:00:00Z",
+    "windows": [],
+}
+
+
+def told(*history: tuple[str, str, str], **status: Any) -> list[tuple[str, str, str]]:
+    entries = [
+        {"action": action, "actor": actor, "timestamp": f"2026-03-02T10:00:0{number}Z", "reason": reason}
+        for number, (action, actor, reason) in enumerate(history)
+    ]
+    document = {"metadata": {"name": "x", "uid": "u"}, "spec": SPEC, "status": {"history": entries} | status}
+    found = list(events(msgspec.convert(document, ScheduleException)))
+    assert len({one.id for one in found}) == len(found)
+    return [(one.type.removeprefix("scheduleexception."), one.actor.type, one.actor.id) for one in found]
+
+
+def test_a_draft_that_was_submitted_and_approved_is_told_step_by_step() -> None:
+    history = [
+        ("requested", "alice", ""),
+        ("submitted", "alice", ""),
+        ("approved", "bob", ""),
+        ("approved", "system:serviceaccount:ci:bot", ""),
+        ("activated", "hibernator", ""),
+        ("expired", "hibernator", ""),
+    ]
+    assert told(*history, requestedAt="2026-03-02T10:00:01Z", approvalState="Approved") == [
+        ("drafted", "user", "alice"),
+        ("requested", "user", "alice"),
+        ("approval.given", "user", "bob"),
+        ("approval.given", "serviceaccount", "system:serviceaccount:ci:bot"),
+        ("activated", "operator", "hibernator"),
+        ("expired", "operator", "hibernator"),
+        ("approved", "operator", "hibernator"),
+    ]
+
+
+def test_silence_and_a_no_are_told_apart() -> None:
+    assert told(("rejected", "bob", "freeze")) == [("rejected", "user", "bob")]
+    assert told(("rejected", "hibernator", "ApprovalTimeout")) == [("timedout", "operator", "hibernator")]
+
+
+def test_one_that_waits_in_line_is_told() -> None:
+    ready = {
+        "type": "Ready",
+        "status": "False",
+        "reason": "AnotherActive",
+        "message": "Plan dev already has active exception y",
+        "lastTransitionTime": "2026-03-02T10:00:00Z",
+    }
+    assert told(conditions=[ready]) == [("waiting", "operator", "hibernator")]

@@ -1,0 +1,163 @@
+"""Lives of exceptions on the real control plane: lines, endings, deletions, and many who decide at once."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from hibernator.approvals.decision import Known, Matter, NotAcceptedError, decide
+from hibernator.approvals.people import Directory, read_roles
+from hibernator.decisions.scheduleexception_request import Rules
+from hibernator.kube import credentials
+from hibernator.kube.client import Client
+from support.clock import ManualClock
+from support.exception_scenes import EVERY_DAY, ExceptionScene, exception, hours
+from support.operators import running
+from support.plan_scenes import noop, plan
+
+MONDAY = "2026-03-02T08:00:00Z"
+SHORT: dict[str, Any] = {
+    "type": "extend",
+    "validFrom": MONDAY,
+    "validUntil": "2026-03-02T09:00:00Z",
+    "windows": hours("12:00", "13:00", EVERY_DAY),
+}
+LONG = SHORT | {"validUntil": "2026-03-20T00:00:00Z"}
+
+
+async def test_the_next_one_takes_over_on_the_second(scene: ExceptionScene) -> None:
+    scene.apply(plan(noop("nothing"), name="dev-plan"), exception("first", **SHORT))
+    async with scene.operator() as run:
+        scene.apply(exception("second", **LONG))
+        await run.settle()
+        second = scene.exception_status("second")
+        assert (second["state"], second["message"]) == (
+            "Pending",
+            "Plan dev-plan already has active exception first (expires at 2026-03-02T09:00:00Z)",
+        )
+        await run.advance_to("2026-03-02T08:59:59Z")
+        assert (scene.state("first"), scene.state("second")) == ("Active", "Pending")
+        await run.advance_to("2026-03-02T09:00:00Z")
+        assert (scene.state("first"), scene.state("second")) == ("Expired", "Active")
+        assert scene.exception_status("second")["appliedAt"] == "2026-03-02T09:00:00Z"
+        activated = await run.trail("scheduleexception.activated")
+        assert [one.resource.name for one in activated] == ["first", "second"]
+        assert sorted(scene.entries()) == [("first", "Expired"), ("second", "Active")]
+
+
+async def test_of_many_that_come_at_once_one_is_active(scene: ExceptionScene) -> None:
+    names = [f"e{number}" for number in range(12)]
+    scene.apply(plan(noop("nothing"), name="dev-plan"), *(exception(name, **LONG) for name in names))
+    async with scene.operator() as run:
+        await run.settle()
+        states = [scene.state(name) for name in names]
+        assert sorted(states) == ["Active"] + ["Pending"] * 11
+        active = names[states.index("Active")]
+        await asyncio.to_thread(scene.delete, "scheduleexceptions", active)
+        await run.settle()
+        states = [scene.state(name) for name in names if name != active]
+        assert sorted(states) == ["Active"] + ["Pending"] * 10
+
+
+async def test_a_deleted_one_is_gone_from_the_plan_too(scene: ExceptionScene) -> None:
+    scene.apply(plan(noop("nothing"), name="dev-plan"), exception("first", **LONG))
+    async with scene.operator() as run:
+        found = scene.get("scheduleexceptions", "first")["metadata"]
+        assert found["labels"] == {"hibernator.ardikabs.com/plan": "dev-plan"}
+        assert found["finalizers"] == ["hibernator.ardikabs.com/exception"]
+        assert scene.entries() == [("first", "Active")]
+        await asyncio.to_thread(scene.delete, "scheduleexceptions", "first")
+        await run.settle()
+        assert scene.entries() == []
+
+
+async def test_it_outlives_its_plan_and_says_so(scene: ExceptionScene) -> None:
+    scene.apply(plan(noop("nothing"), name="dev-plan"), exception("first", **LONG))
+    async with scene.operator() as run:
+        await asyncio.to_thread(scene.delete, "hplan", "dev-plan")
+        await run.settle()
+        status = scene.exception_status("first")
+        assert (status["state"], status["message"]) == (
+            "Active",
+            "HibernatePlan dev-plan is gone: there is nothing to bend.",
+        )
+
+
+async def test_people_without_an_answer_let_it_time_out(scene: ExceptionScene) -> None:
+    asked = exception("asked", approvalRequired=True, approverEmails=["bob@company.com"], **LONG)
+    scene.apply(plan(noop("nothing"), name="dev-plan"), asked)
+    clock = ManualClock(MONDAY)
+    async with running(scene.cluster.kubeconfig, scene.namespace, clock, approval_patience_hours=24.0) as run:
+        assert scene.state("asked") == "Pending"
+        await run.advance_to("2026-03-03T08:00:00Z")
+        status = scene.exception_status("asked")
+        assert (status["state"], status["conditions"][0]["reason"]) == ("Rejected", "ApprovalTimeout")
+
+
+async def test_two_hundred_who_decide_at_once_end_in_one_decision(scene: ExceptionScene) -> None:
+    """Half of them say yes and half no, and one is enough either way."""
+    users = [f"user{number}" for number in range(200)]
+    roles = {"oncall": ", ".join(users)}
+    asked = exception("asked", approvalRequired=True, approvalRequiredRoles=["oncall"], **LONG)
+    members = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "hibernator-roles"},
+        "data": roles,
+    }
+    scene.apply(members, plan(noop("nothing"), name="dev-plan"), asked)
+    directory = Directory(roles=read_roles(roles))
+    async with (
+        running(scene.cluster.kubeconfig, scene.namespace) as run,
+        Client(credentials.find(str(scene.cluster.kubeconfig))) as client,
+    ):
+
+        async def say(number: int, user: str) -> str:
+            try:
+                await decide(
+                    client,
+                    Matter("asked", scene.namespace),
+                    directory.person(user),
+                    "approve" if number % 2 else "reject",
+                    "kubectl",
+                    now=run.clock.now(),
+                    known=Known(directory.person, Rules()),
+                )
+            except NotAcceptedError as error:
+                return str(error)
+            return "accepted"
+
+        answers = await asyncio.gather(*(say(number, user) for number, user in enumerate(users)))
+        await run.settle()
+    status = scene.exception_status("asked")
+    assert answers.count("accepted") == 1
+    winner = users[answers.index("accepted")]
+    said = "approved" if users.index(winner) % 2 else "rejected"
+    assert status["approvalState"] == said.capitalize()
+    assert status["state"] == ("Active" if said == "approved" else "Rejected")
+    decisions = [one for one in status["history"] if one["action"] in {"approved", "rejected"}]
+    assert [(one["action"], one["actor"]) for one in decisions] == [(said, winner)]
+    others = [answer for answer in answers if answer != "accepted"]
+    assert all(answer.startswith(f"It was {said} already, by {winner} at ") for answer in others)
+
+
+async def test_an_approval_of_what_was_shown_before_is_refused_when_it_was_made_anew(
+    scene: ExceptionScene,
+) -> None:
+    asked = exception("asked", approvalRequired=True, approverEmails=["bob@company.com"], **LONG)
+    scene.apply(plan(noop("nothing"), name="dev-plan"), asked)
+    bob = Directory().person("bob@company.com")
+    async with (
+        running(scene.cluster.kubeconfig, scene.namespace) as run,
+        Client(credentials.find(str(scene.cluster.kubeconfig))) as client,
+    ):
+        shown = Matter("asked", scene.namespace, uid="another", spec_hash="sha256:another")
+        with pytest.raises(NotAcceptedError, match="no longer what was shown"):
+            await decide(client, shown, bob, "approve", "slack", now=run.clock.now())
+        await decide(client, Matter("asked", scene.namespace), bob, "approve", "slack", now=run.clock.now())
+        await run.settle()
+        assert scene.state("asked") == "Active"
+        with pytest.raises(NotAcceptedError, match=r"approved already, by bob@company\.com"):
+            await decide(
+                client, Matter("asked", scene.namespace), bob, "reject", "slack", now=run.clock.now()
+            )
