@@ -12,7 +12,7 @@ import aiohttp
 from whenever import Instant
 
 from hibernator.api.autoscaling import HORIZONTAL_POD_AUTOSCALERS
-from hibernator.api.conversion import effective_spec
+from hibernator.api.conversion import ANNOTATION, effective_spec, settled_annotation
 from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
 from hibernator.api.holidaymap import HOLIDAY_MAPS, HolidayMap
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler, TimeWindowScalerStatus
@@ -94,6 +94,8 @@ class ScalerReconciler:
         if scaler is None or scaler.metadata.deletion_timestamp:
             self._forget(key)
             return Result()
+        if settled_annotation(scaler) != scaler.metadata.annotations.get(ANNOTATION):
+            scaler = await self._settle_annotation(scaler)
         now = self._clock.now()
         seen = await self._gather(key, scaler, now)
         decision = decide(seen, now)
@@ -160,6 +162,19 @@ class ScalerReconciler:
             told = event("timewindowscaler.scaled", about, at=at, identity=(at.format_iso(),), data=data)
             if not self._trail.has(told.id):
                 self._trail.record(told)
+
+    async def _settle_annotation(self, scaler: TimeWindowScaler) -> TimeWindowScaler:
+        """Drop what an edit through v1alpha1 has overruled, so that no later edit brings it back."""
+        metadata = scaler.metadata
+        written = await self._client.patch(
+            SCALERS,
+            metadata.name,
+            metadata.namespace,
+            {"metadata": {"annotations": {ANNOTATION: settled_annotation(scaler)}}},
+            resource_version=metadata.resource_version,
+        )
+        self._scalers.wrote(written)
+        return written
 
     async def _write_status(
         self, scaler: TimeWindowScaler, status: TimeWindowScalerStatus

@@ -210,3 +210,20 @@ async def test_a_kind_that_nobody_knows_is_a_missing_target(scene: Scene) -> Non
         await applied(scene, beta(targetRef={"apiVersion": "example.org/v9", "kind": "Ghost", "name": "web"}))
         await run.until(lambda: scene.condition("Ready").get("reason") == "TargetNotFound")
         await run.until(lambda: 'Ghost "web"' in scene.condition("Ready")["message"])
+
+
+async def test_a_share_that_was_overruled_through_v1alpha1_does_not_come_back(scene: Scene) -> None:
+    def through_v1alpha1(replicas: int) -> None:
+        path = f"/apis/kyklos.io/v1alpha1/namespaces/{scene.namespace}/timewindowscalers/hours"
+        found = scene.cluster.request("GET", path)
+        found["spec"]["windows"][0]["replicas"] = replicas
+        scene.cluster.request("PUT", path, found)
+
+    async with converting(scene) as run:
+        await applied(scene, workload(replicas=10), beta(window={"replicas": "50%"}))
+        await run.advance_to("2026-03-02T09:00:00Z")
+        await run.until(lambda: scene.replicas() == 5)
+        await asyncio.to_thread(through_v1alpha1, 3)
+        await run.until(lambda: scene.replicas() == 3)
+        await asyncio.to_thread(through_v1alpha1, 1)
+        await run.until(lambda: scene.replicas() == 1)
