@@ -1,0 +1,25 @@
+"""The reference of events names exactly the reasons that the code can give."""
+
+import re
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+
+from hibernator.decisions import timewindowscaler
+from hibernator.decisions.hibernateplan_words import EventReason
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "events.md"
+
+
+@pytest.mark.parametrize(
+    ("kind", "reasons"),
+    [
+        ("TimeWindowScaler", get_args(get_type_hints(timewindowscaler.Tell)["reason"])),
+        ("HibernatePlan", get_args(EventReason)),
+    ],
+)
+def test_every_reason_of_an_event_is_in_the_reference(kind: str, reasons: tuple[str, ...]) -> None:
+    section = PAGE.read_text("utf-8").split(f"## {kind}\n")[1].split("\n## ")[0]
+    events = section.split("| condition |")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", events, re.MULTILINE)) == set(reasons)
