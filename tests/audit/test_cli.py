@@ -150,7 +150,7 @@ async def test_a_cut_end_is_told(trail: str, database: Database) -> None:
     done = await audit("verify", "--database", trail)
     assert (done.code, done.err) == (
         1,
-        "error: The trail is not whole: events 3 to 3 are missing at the end.\nEvents 1 to 2 fit.\n",
+        "error: The trail is not whole: event 3 is missing at the end.\nEvents 1 to 2 fit.\n",
     )
 
 

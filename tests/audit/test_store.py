@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select
 from whenever import Instant, TimeDelta
 
 from hibernator.audit.chain import START, Entry
 from hibernator.audit.database import Database
 from hibernator.audit.event import Actor, AuditEvent, Resource, event
 from hibernator.audit.reading import Filter, Reader
-from hibernator.audit.schema import EVENTS
+from hibernator.audit.schema import EVENTS, INBOX
 from hibernator.audit.store import Store, Superseded
 from hibernator.audit.verification import verify
 from support.trail import ANY_DATA, ANY_TEXT, NOON, ids, sleeps, slept, waiting
@@ -82,11 +82,11 @@ async def test_a_repeat_is_recognised_a_year_later(database: Database) -> None:
 
 
 async def test_a_repeat_from_a_replica_whose_clock_is_ahead_is_recognised(database: Database) -> None:
-    store = store_at(database)
-    epoch = await store.claim("a")
     ahead = slept(1, at=NOON.add(hours=24 * 90))
-    await store.append(epoch, [ahead])
-    assert (await store.append(epoch, [ahead])).sequence == 1
+    epoch = await store_at(database).claim("a")
+    await store_at(database).append(epoch, [ahead])
+    later = NOON.add(hours=24 * 60)
+    assert (await store_at(database, later).append(epoch, [ahead, slept(2, at=later)])).sequence == 2
 
 
 async def test_who_has_been_superseded_cannot_write(database: Database, store: Store) -> None:
@@ -148,6 +148,17 @@ async def test_an_event_comes_out_of_the_inbox_as_it_went_in(database: Database,
     await store.drain(await store.claim("leader"), 1)
     [entry] = await Reader(database).page(Filter())
     assert as_told(entry) == told
+
+
+async def test_what_is_no_event_does_not_hold_up_the_inbox(database: Database, store: Store) -> None:
+    epoch = await store.claim("leader")
+    async with database.begin() as connection:
+        rows = [{"id": text, "received_at": NOON, "event": text} for text in ("", "{}", "[1", '{"id":2}')]
+        await connection.execute(insert(INBOX), rows)
+    await store.deliver(sleeps(1))
+    assert await store.drain(epoch, 100) == 5
+    assert await ids(database) == [slept(1).id]
+    assert await waiting(database) == []
 
 
 async def test_an_event_is_stamped_with_the_cluster_that_it_happened_in(database: Database) -> None:

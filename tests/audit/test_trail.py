@@ -129,6 +129,19 @@ async def test_a_leader_that_was_replaced_hands_its_events_to_its_successor(data
     assert (await verify(database)).problem == ""
 
 
+async def test_a_leader_whose_replacement_has_vanished_takes_the_chain_back(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a restore from a backup, or two clusters that were given one database."""
+    monkeypatch.setattr("hibernator.audit.trail._RECLAIM_AFTER", 0.01)
+    async with running(trail_of(database)) as trail:
+        await trail.record_now(slept(1))
+        await Store(database, now=lambda: NOON).claim("somebody who never writes")
+        await trail.record_now(slept(2))
+        await eventually(lambda: holds(database, sleeps(1, 2)))
+    assert (await verify(database)).problem == ""
+
+
 async def test_old_months_are_removed_by_the_leader(database: Database) -> None:
     month = 1
 

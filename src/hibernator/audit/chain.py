@@ -80,5 +80,9 @@ def misfit(previous: Link, entry: Entry) -> str:
     return ""
 
 
+def missing(first: int, last: int) -> str:
+    return f"event {first} is missing" if first == last else f"events {first} to {last} are missing"
+
+
 def _digest(previous: str, placed: _Placed) -> str:
     return hashlib.sha256(previous.encode() + _encode(placed)).hexdigest()

@@ -190,12 +190,13 @@ class Trail:
             self._prune_at = now + _PRUNE_EVERY
 
     async def _rest(self) -> None:
-        """Wait for the next event, or until it is time to look into the inbox."""
+        """Wait for the next event, or until it is time to look into the inbox or to claim the chain again."""
         if len(self._buffer):
             return
         self._more.clear()
         self._urgent.clear()
-        await _wait(self._more, max(0.0, self._drain_at - time.monotonic()) if self._epoch else None)
+        due = self._drain_at if self._epoch is not None else self._claim_at
+        await _wait(self._more, max(0.0, due - time.monotonic()) if self._elected else None)
 
     async def _pause(self, failures: int) -> None:
         """Back off with jitter; an approval that waits cuts it short, though not below the first step."""

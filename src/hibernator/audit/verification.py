@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import func, literal, select, tuple_
 
-from hibernator.audit.chain import Entry, Link, misfit
+from hibernator.audit.chain import Entry, Link, misfit, missing
 from hibernator.audit.database import Database
 from hibernator.audit.reading import PAGE
 from hibernator.audit.schema import CHAIN, EVENTS, AnyRow, from_row
@@ -77,7 +77,7 @@ class _Walk:
 
     def _problem_at_end(self, start: Link, end: Link, head: Link) -> str:
         if end.sequence < head.sequence:
-            return f"events {end.sequence + 1} to {head.sequence} are missing at the end"
+            return f"{missing(end.sequence + 1, head.sequence)} at the end"
         if end != head:
             return f"the last event is {end}, but the chain's own note of its end says {head}"
         if start.sequence and start != self._removal:
