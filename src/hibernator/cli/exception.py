@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import typer
@@ -28,7 +29,24 @@ app = typer.Typer(
     help="Bend a schedule for a while, with the consent of those who must agree.", no_args_is_help=True
 )
 
-Name = Annotated[str, typer.Argument(help="The name of the exception.", metavar="NAME")]
+
+def _names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Names for the Tab key; where the cluster does not answer, there are none."""
+
+    async def ask(session: Session) -> list[ScheduleException]:
+        return await session.client.list(EXCEPTIONS, session.namespace)
+
+    given = {key: ctx.params.get(key) for key in ("kubeconfig", "context", "namespace")}
+    with suppress(CliError):
+        found = talk(ask, **given)
+        return sorted(one.metadata.name for one in found if one.metadata.name.startswith(incomplete))
+    return []
+
+
+Name = Annotated[
+    str, typer.Argument(help="The name of the exception.", metavar="NAME", autocompletion=_names)
+]
+NewName = Annotated[str, typer.Argument(help="The name of the exception.", metavar="NAME")]
 _WINDOW: Final = re.compile(r"(\d{1,2}:\d{2})-(\d{1,2}:\d{2})\s+([A-Za-z]+(?:\s*,\s*[A-Za-z]+)*)")
 
 
@@ -126,7 +144,7 @@ def reject(
 
 @app.command()
 def create(
-    name: Name,
+    name: NewName,
     plan: Annotated[str, typer.Option("--plan", help="The HibernatePlan to bend.")],
     type_: Annotated[
         ExceptionType,

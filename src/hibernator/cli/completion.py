@@ -1,0 +1,28 @@
+"""`kubectl_complete-hibernator`: what kubectl asks when somebody presses Tab after `kubectl hibernator`.
+
+kubectl passes the words so far, the last one unfinished, and wants one proposal a line and then a directive;
+`:4` says that these are all, and that names of files are none.
+"""
+
+import os
+import shlex
+import sys
+from contextlib import suppress
+
+import typer
+
+from hibernator.cli.main import app
+
+
+def main() -> None:
+    words = sys.argv[1:] or [""]
+    os.environ["_HIBERNATOR_COMPLETE"] = "complete_bash"
+    os.environ["COMP_WORDS"] = shlex.join(["hibernator", *words[:-1], words[-1] or ""]).removesuffix("''")
+    os.environ["COMP_CWORD"] = str(len(words))
+    with suppress(SystemExit):
+        app(prog_name="hibernator")
+    typer.echo(":4")
+
+
+if __name__ == "__main__":
+    main()
