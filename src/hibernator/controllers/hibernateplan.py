@@ -25,7 +25,7 @@ from hibernator.audit.trail import Trail
 from hibernator.controllers.hibernateplan_audit import record
 from hibernator.controllers.hibernateplan_clock import clockwise, exception_entries, lay_out
 from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
-from hibernator.controllers.hibernateplan_runs import Progress, Runner, Step
+from hibernator.controllers.hibernateplan_runs import SLICE, Progress, Runner, Step
 from hibernator.decisions.hibernateplan import (
     FINALIZER,
     LEAVE_ASLEEP,
@@ -244,14 +244,15 @@ class PlanReconciler:
         if not decision.runs:
             memory.progress.clear()
             return decision.after
-        steps = await asyncio.gather(*(self._run(plan, memory, run, now) for run in decision.runs))
+        share = max(1, SLICE // len(decision.runs))
+        steps = await asyncio.gather(*(self._run(plan, memory, run, now, share) for run in decision.runs))
         for run, step in zip(decision.runs, steps, strict=True):
             memory.outcomes[run.name] = step.outcome
             if step.outcome.state != "working":
                 memory.progress.pop(run.name, None)
         return min(decision.after, *(step.after for step in steps))
 
-    async def _run(self, plan: HibernatePlan, memory: _Memory, run: Run, now: Instant) -> Step:
+    async def _run(self, plan: HibernatePlan, memory: _Memory, run: Run, now: Instant, share: int) -> Step:
         stored = memory.stored if memory.stored is not None else {}
         job = _job(plan, run, stored, now)
         if run.operation == "Look":
@@ -259,6 +260,7 @@ class PlanReconciler:
         progress = memory.progress.get(run.name)
         if progress is None or progress.attempt != job.attempt:
             progress = memory.progress[run.name] = Progress(job.attempt)
+        progress.share = share
         step = await self._runner.step(job, run.operation, stored, progress)
         if step.outcome.state in {"failed", "hopeless"}:
             self._metrics.count(TARGET_FAILURES, job.target.type)

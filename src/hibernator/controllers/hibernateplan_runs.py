@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from whenever import Instant, TimeDelta
+
 from hibernator.api.planstatus import ItemCount, Operation
 from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
 from hibernator.decisions.hibernateplan_restore import Entry, Kept, Saving, merge, released
@@ -23,7 +25,7 @@ from hibernator.executors.protocol import (
 )
 from hibernator.executors.registry import Registry
 
-SLICE: Final = 250  # items between two writes of the status
+SLICE: Final = 250  # items of a plan between two writes of its status
 AT_ONCE: Final = 16  # items of all plans together
 SETTLE_SECONDS: Final = 5.0
 THROTTLED_SECONDS: Final = 600.0  # for so long a target may be asked to wait before that is a failure
@@ -41,6 +43,8 @@ class Progress:
     failed: dict[str, ExecutorError] = field(default_factory=dict)
     done: int = 0
     skipped: int = 0
+    share: int = SLICE  # of the slice, when several targets are worked on
+    resting: tuple[Instant, Outcome] | None = None  # until when, and what was last said
     saving: Saving = field(default_factory=Saving)
 
     @property
@@ -68,7 +72,18 @@ class Runner:
     async def step(
         self, job: Job, operation: Operation, stored: dict[str, Stored], progress: Progress
     ) -> Step:
-        """Do the next slice. `stored` is kept true to what the API server holds."""
+        """Do the next slice, unless it is too early. `stored` is kept true to what the API server holds."""
+        if progress.resting and job.now < progress.resting[0]:
+            until, outcome = progress.resting
+            return Step(outcome, (until - job.now).total("seconds"))
+        step = await self._slice(job, operation, stored, progress)
+        rests = job.now + TimeDelta(seconds=step.after), step.outcome
+        progress.resting = rests if step.after else None
+        return step
+
+    async def _slice(
+        self, job: Job, operation: Operation, stored: dict[str, Stored], progress: Progress
+    ) -> Step:
         try:
             executor = self._registry[job.target.type]
             if not progress.prepared:
@@ -158,7 +173,7 @@ class Runner:
     async def _act(
         self, job: Job, act: Callable[[Job, Saved], Awaitable[None]], progress: Progress
     ) -> Throttled | None:
-        batch, rest = progress.todo[:SLICE], progress.todo[SLICE:]
+        batch, rest = progress.todo[: progress.share], progress.todo[progress.share :]
         failed: dict[str, ExecutorError] = {}
         await self._each(batch, lambda item: act(job, item), failed)
         throttled = {key: error for key, error in failed.items() if isinstance(error, Throttled)}
@@ -192,7 +207,7 @@ class Runner:
         progress: Progress,
     ) -> Step:
         if (patience := executor.patience(job)) is not None:
-            progress.settling = await self._unsettled(executor, job, operation, progress.settling)
+            progress.settling = await self._unsettled(executor, job, operation, progress)
             waited = (job.now - job.began).total("seconds")
             if progress.settling and waited >= patience:
                 names = ", ".join(item.key for item in progress.settling[:_TOLD])
@@ -210,8 +225,9 @@ class Runner:
         return Step(done)
 
     async def _unsettled(
-        self, executor: Executor, job: Job, operation: Operation, items: list[Saved]
+        self, executor: Executor, job: Job, operation: Operation, progress: Progress
     ) -> list[Saved]:
+        batch, rest = progress.settling[: progress.share], progress.settling[progress.share :]
         unsettled: set[str] = set()
 
         async def ask(item: Saved) -> None:
@@ -219,8 +235,9 @@ class Runner:
                 unsettled.add(item.key)
 
         failed: dict[str, ExecutorError] = {}
-        await self._each(items[:SLICE], ask, failed)
-        return [item for item in items[:SLICE] if item.key in unsettled | failed.keys()] + items[SLICE:]
+        await self._each(batch, ask, failed)
+        # Those still awake go to the end of the line, so that everybody is asked in turn.
+        return rest + [item for item in batch if item.key in unsettled | failed.keys()]
 
     async def _forget_woken(
         self, job: Job, operation: Operation, stored: dict[str, Stored], progress: Progress

@@ -19,7 +19,7 @@ What was asleep before has no restore document: it is left alone, in both direct
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 from whenever import Instant
@@ -102,7 +102,7 @@ class Executor(ABC):
 
     #: Every so many seconds it is looked whether everything still sleeps, and what does not is put to sleep
     #: again. None: never, because whoever wakes such a thing by hand means it.
-    looks_again: float | None = None
+    looks_again: ClassVar[float | None] = None
 
     @abstractmethod
     async def discover(self, job: Job) -> tuple[Item, ...]:

@@ -1,0 +1,155 @@
+"""`hibernator plan` as people type it, on the real API server."""
+
+import asyncio
+import json
+
+import pytest
+from whenever import Instant
+
+from hibernator.api.hibernateplan import HibernatePlan
+from hibernator.api.meta import ObjectMeta
+from hibernator.cli.exits import CliError
+from hibernator.cli.plan_bend import bend, ends_after, ends_at
+from support.cluster import ClusterInTest
+from support.command import Ran, hibernator
+from support.plan_drill import spec
+from support.plan_scenes import EVENING, PlanScene, noop, plan, workloads
+from support.scaler_scenes import workload
+
+
+@pytest.fixture
+def scene(crds: ClusterInTest, namespace: str) -> PlanScene:
+    return PlanScene(crds, namespace)
+
+
+def ran(scene: PlanScene, *arguments: str) -> Ran:
+    return hibernator("plan", *arguments, f"--kubeconfig={scene.cluster.kubeconfig}", "-n", scene.namespace)
+
+
+def ask(scene: PlanScene, *arguments: str) -> str:
+    done = ran(scene, *arguments)
+    assert done.code == 0, done.err
+    return done.out
+
+
+async def asked(scene: PlanScene, *arguments: str) -> str:
+    """In a thread, because each command brings an event loop of its own."""
+    return await asyncio.to_thread(ask, scene, *arguments)
+
+
+async def test_a_sleeping_plan_is_listed_described_and_shows_what_it_kept(scene: PlanScene) -> None:
+    scene.create(workload(replicas=3), workload(name="off", replicas=0))
+    scene.create(plan(workloads("shop", scene.namespace)))
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        await run.until(lambda: len(scene.events("nights")) == 2)
+    head, row = (await asked(scene, "list")).splitlines()
+    assert head.split() == ["NAME", "PHASE", "NEXT", "AT", "TARGETS", "EXCEPTION"]
+    assert row.split() == ["nights", "Hibernated", "Awake", "2026-03-03T06:00:00Z", "1/1", "-"]
+    assert "cover this time" in await asked(scene, "list", "-o", "wide")
+    described = await asked(scene, "describe", "nights")
+    assert "nights is Hibernated" in described
+    assert "shop Completed, 1/2 items" in described
+    assert (
+        json.loads(await asked(scene, "describe", "nights", "-o", "json"))["items"][0]["status"]["cycle"] == 1
+    )
+    kept = (await asked(scene, "restore-data", "nights")).splitlines()
+    assert kept == [
+        f"shop  Deployment/{scene.namespace}/off  left alone: was asleep already",
+        f"shop  Deployment/{scene.namespace}/web  replicas=3",
+    ]
+    as_json = json.loads(await asked(scene, "restore-data", "nights", "-o", "json"))
+    assert as_json["shop"][f"Deployment/{scene.namespace}/web"]["was"]["replicas"] == 3
+    names = await asked(scene, "restore-data", "nights", "-o", "name")
+    assert names == "configmap/hibernator-restore-nights.shop.0\n"
+    assert [line.split()[2] for line in (await asked(scene, "logs", "nights")).splitlines()] == [
+        "SleepStarted",
+        "SleepCompleted",
+    ]
+
+
+def test_a_plan_is_suspended_and_resumed(scene: PlanScene) -> None:
+    scene.create(plan(noop("drill")))
+    ask(scene, "suspend", "nights", "--until", "2026-03-02T18:00:00Z", "--reason", "A release.")
+    found = scene.one("HibernatePlan", "nights")["spec"]
+    assert (found["suspend"], found["suspendReason"]) == (True, "A release.")
+    assert Instant(found["suspendUntil"]) == Instant("2026-03-02T18:00:00Z")
+    ask(scene, "resume", "nights")
+    found = scene.one("HibernatePlan", "nights")["spec"]
+    assert found["suspend"] is False
+    assert "suspendUntil" not in found
+
+
+async def test_a_retry_is_for_what_failed_for_good(scene: PlanScene) -> None:
+    target = noop("bad", failureMode="sleep", failures=1)
+    scene.create(plan(target, behavior={"mode": "Strict", "retries": 0}))
+    async with scene.operator() as run:
+        refused = await asyncio.to_thread(ran, scene, "retry", "nights")
+        assert (refused.code, "nothing of nights has failed" in refused.err) == (1, True)
+        await run.advance_to(EVENING)
+        assert scene.phase() == "Error"
+        assert await asked(scene, "retry", "nights") == "nights tries bad again\n"
+        await run.settle()
+        assert scene.plan_status()["retried"]
+
+
+def test_wake_and_sleep_file_an_exception(scene: PlanScene) -> None:
+    scene.create(plan(noop("drill")))
+    assert "nights is woken until" in ask(scene, "wake", "nights", "--for", "2h", "--reason", "Late.")
+    assert "nights sleeps until" in ask(scene, "sleep", "nights", "--until", "07:00")
+    filed = {one["spec"]["type"]: one["spec"] for one in scene.listed("ScheduleException")}
+    assert filed.keys() == {"suspend", "extend"}
+    assert filed["suspend"]["reason"] == "Late."
+
+
+def test_a_dry_run_lists_every_item_with_what_it_would_save(scene: PlanScene) -> None:
+    scene.create(workload(replicas=3), workload(name="off", replicas=0))
+    scene.create(plan(workloads("shop", scene.namespace)))
+    assert ask(scene, "sleep", "nights", "--dry-run").splitlines() == [
+        f"shop  Deployment/{scene.namespace}/off  was asleep already",
+        f"shop  Deployment/{scene.namespace}/web  saves 0 cores, 0 GiB",
+        "Together an hour asleep saves 0 cores and 0 GiB.",
+    ]
+    assert scene.listed("ScheduleException") == []
+
+
+def berlin() -> HibernatePlan:
+    schedule = {
+        "timezone": "Europe/Berlin",
+        "offHours": [{"start": "20:00", "end": "06:00", "daysOfWeek": ["MON"]}],
+    }
+    return HibernatePlan(
+        metadata=ObjectMeta(name="nights", namespace="shop"), spec=spec("a", schedule=schedule)
+    )
+
+
+@pytest.mark.parametrize(
+    ("now", "until", "end"),
+    [
+        ("2026-03-02T20:00:00Z", "07:00", "2026-03-03T06:00:00Z"),
+        ("2026-03-02T03:00:00Z", "7:00", "2026-03-02T06:00:00Z"),
+        ("2026-03-28T20:00:00Z", "07:00", "2026-03-29T05:00:00Z"),  # the clocks go forward in between
+        ("2026-03-02T06:00:00Z", "07:00", "2026-03-03T06:00:00Z"),
+    ],
+)
+def test_until_is_the_next_time_that_the_clock_in_the_plans_zone_reads_so(
+    now: str, until: str, end: str
+) -> None:
+    assert ends_at(berlin(), Instant(now), until) == Instant(end)
+
+
+def test_for_is_from_now_on() -> None:
+    now = Instant("2026-03-02T20:00:00Z")
+    assert ends_after(berlin(), now, "1h30m") == Instant("2026-03-02T21:30:00Z")
+    for mistake in ("soon", "0s", "9999h"):
+        with pytest.raises(CliError, match="--for"):
+            ends_after(berlin(), now, mistake)
+    with pytest.raises(CliError, match="--until"):
+        ends_at(berlin(), now, "25:00")
+
+
+def test_an_exception_holds_all_day_for_as_long_as_it_is_valid() -> None:
+    now, until = Instant("2026-03-02T20:00:00Z"), Instant("2026-03-02T22:00:00Z")
+    filed = bend(berlin(), "suspend", now, until, "")
+    assert filed["metadata"]["name"] == "nights-wake-20260302-200000"
+    assert filed["spec"]["validUntil"] == "2026-03-02T22:00:00Z"
