@@ -97,7 +97,7 @@ class Elector:
 
     @property
     def epoch(self) -> int:
-        """The number of this leadership; the next leader's is greater."""
+        """The number of this leadership. The next one's is greater, unless the Lease was deleted meanwhile."""
         return self._candidacy.epoch
 
     @property
@@ -175,7 +175,7 @@ class Elector:
             return False
         try:
             return await self._take()
-        except (Conflict, NotFound):
+        except (AlreadyExists, Conflict, NotFound):
             return False
 
     async def _look_and_take(self) -> bool:

@@ -93,7 +93,7 @@ class Candidacy:
         self._since = math.inf  # when it was first seen as it is
         self._proven = -math.inf
         self._fenced = False
-        self._epoch = 0  # the number of the last holdership seen
+        self._epoch = 0
 
     def saw(self, lease: Lease | None, now: float) -> None:
         """Note what an answer, received now, said of the lease."""
@@ -119,7 +119,7 @@ class Candidacy:
 
     @property
     def epoch(self) -> int:
-        """The number of this holdership: it grows each time the lease changes hands."""
+        """The number of the last holdership seen: it grows each time the lease changes hands."""
         return self._epoch
 
     @property
@@ -137,8 +137,10 @@ class Candidacy:
         leads = now < self.relied_upon_until
         if self._lease is None:
             return Create(self._tenure(self._epoch, wall), ours=True) if leads else self._vacancy()
-        if self.holder == self.identity or (leads and not self.holder):
+        if self.holder == self.identity:
             return self._take(self._renewal(wall))
+        if leads and not self.holder:
+            return self._take(self._tenure(self._epoch, wall))
         if now - self._since < self._left_alone_for(self._lease):
             return Wait()
         return self._take(self._tenure(self._epoch + 1, wall))

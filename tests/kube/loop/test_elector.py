@@ -110,6 +110,23 @@ async def test_a_candidate_waits_for_a_lease_that_was_deleted_under_its_holder(
     holding.cancel()
 
 
+async def test_a_holder_whose_lease_is_replaced_while_it_makes_it_again_takes_the_vacancy_back(
+    elector: Elector, proxy: FaultProxy, client: Client, namespace: str
+) -> None:
+    await client.delete(LEASES, "leader", namespace)
+    late = Delay()
+    rule = proxy.next(method="POST", path="/leases", action=late)
+    holding = asyncio.create_task(elector.hold())
+    await rule.hit()
+    vacancy = {"holderIdentity": "", "leaseDurationSeconds": 5, "leaseTransitions": 0}
+    await client.create(LEASES, {"metadata": {"name": "leader"}, "spec": vacancy}, namespace)
+    late.over.set()
+    await renewed(elector)
+    lease = await client.get(LEASES, "leader", namespace)
+    assert (lease.spec.holder_identity, lease.spec.lease_transitions) == (elector.identity, elector.epoch)
+    holding.cancel()
+
+
 async def others_look(metrics: Metrics, times: int) -> None:
     enough = metrics.value(LEASE_REQUESTS, "waiting") + times
     async with asyncio.timeout(10):

@@ -13,7 +13,7 @@ from hibernator.kube.queue import Queue, QueueClosedError
 from support.clock import ManualClock
 
 T = TypeVar("T")
-KEYS = st.sampled_from("abcde")
+KEYS = st.sampled_from("abc")
 DELAYS = (1.0, 2.0, 5.0)
 
 
@@ -31,7 +31,6 @@ class QueueMachine(RuleBasedStateMachine):
         self.again: list[str] = []  # asked for while taken
         self.later: dict[str, float] = {}
         self.failures: dict[str, int] = {}
-        self.closed = False
 
     def run(self, work: Awaitable[T]) -> T:
         async def bounded() -> T:
@@ -41,7 +40,7 @@ class QueueMachine(RuleBasedStateMachine):
         return self.loop.run_until_complete(bounded())
 
     def want(self, key: str) -> None:
-        if self.closed or key in self.ready or key in self.again:
+        if key in self.ready or key in self.again:
             return
         (self.again if key in self.taken else self.ready).append(key)
 
@@ -50,12 +49,18 @@ class QueueMachine(RuleBasedStateMachine):
         self.queue.add(key)
         self.want(key)
 
+    @precondition(lambda self: self.taken)
+    @rule()
+    def add_what_is_taken(self) -> None:
+        for key in sorted(self.taken):
+            self.add(key)
+
     @rule(key=KEYS, seconds=st.integers(min_value=-1, max_value=10))
     def add_after(self, key: str, seconds: int) -> None:
         self.run(self._add_after(key, seconds))
         if seconds <= 0:
             self.want(key)
-        elif not self.closed:
+        else:
             due = self.clock.monotonic() + seconds
             self.later[key] = min(due, self.later.get(key, due))
 
@@ -92,9 +97,8 @@ class QueueMachine(RuleBasedStateMachine):
         longest = DELAYS[min(failures, len(DELAYS) - 1)]
         delay = self.queue.retry(key, DELAYS)
         assert 0.8 * longest <= delay <= longest
-        if not self.closed:
-            due = self.clock.monotonic() + delay
-            self.later[key] = min(due, self.later.get(key, due))
+        due = self.clock.monotonic() + delay
+        self.later[key] = min(due, self.later.get(key, due))
 
     @rule(seconds=st.sampled_from([0.5, 1, 3, 20]))
     def time_passes(self, seconds: float) -> None:
@@ -109,18 +113,6 @@ class QueueMachine(RuleBasedStateMachine):
         assert sorted(self.ready) == sorted(key for key, _ in self.queue._ready)
         self.ready = [key for key, _ in self.queue._ready]
 
-    @precondition(lambda self: not self.closed)
-    @rule()
-    def close(self) -> None:
-        self.run(self._close())
-        self.closed = True
-        self.ready, self.again, self.later = [], [], {}
-
-    async def _close(self) -> None:
-        self.queue.close()
-        with pytest.raises(QueueClosedError):
-            await self.queue.get()
-
     @invariant()
     def the_queue_shows_what_the_model_knows(self) -> None:
         if not hasattr(self, "queue"):
@@ -131,7 +123,21 @@ class QueueMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "loop"):
+            self.run(self._close())
             self.loop.close()
+
+    async def _close(self) -> None:
+        """Closed in whatever state: nothing more is handed out, and what is taken can be given back."""
+        self.queue.close()
+        with pytest.raises(QueueClosedError):
+            await self.queue.get()
+        assert self.queue.idle == (not self.taken)
+        for key in self.taken:
+            self.queue.add(key)
+            self.queue.retry(key, DELAYS)
+            self.queue.done(key)
+        await self.queue.wait_idle()
+        assert self.clock.pending() == ()
 
 
 TestQueueAgainstItsModel = QueueMachine.TestCase
