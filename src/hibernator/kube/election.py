@@ -97,7 +97,7 @@ class Elector:
 
     @property
     def epoch(self) -> int:
-        """The number of this leadership. The next one's is greater, unless the Lease was deleted meanwhile."""
+        """The number of this leadership. The next has a greater one, unless the Lease was deleted."""
         return self._candidacy.epoch
 
     @property
