@@ -8,6 +8,7 @@ import pytest
 
 from hibernator.decisions import timewindowscaler
 from hibernator.decisions.hibernateplan_words import EventReason
+from hibernator.decisions.scheduleexception_status import Reason
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "events.md"
 
@@ -17,6 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "events.md"
     [
         ("TimeWindowScaler", get_args(get_type_hints(timewindowscaler.Tell)["reason"])),
         ("HibernatePlan", get_args(EventReason)),
+        ("ScheduleException", get_args(Reason)),
     ],
 )
 def test_every_reason_of_an_event_is_in_the_reference(kind: str, reasons: tuple[str, ...]) -> None:

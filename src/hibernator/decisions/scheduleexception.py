@@ -26,7 +26,7 @@ from hibernator.decisions.scheduleexception_request import (
     settled,
     votes_of,
 )
-from hibernator.decisions.scheduleexception_status import Course, next_status
+from hibernator.decisions.scheduleexception_status import Course, Reason, next_status
 from hibernator.schedule.problems import check_exception
 
 PLAN_LABEL: Final = f"{DOMAIN}/plan"
@@ -59,7 +59,7 @@ class Tell:
     """An event for people."""
 
     type: Literal["Normal", "Warning"]
-    reason: str
+    reason: Reason
     message: str
 
 
@@ -97,7 +97,7 @@ class _Look:
         return Instant(self.exception.spec.valid_until)
 
     def course(
-        self, state: ExceptionState, reason: str, message: str, *, next_look: Instant | None = None
+        self, state: ExceptionState, reason: Reason, message: str, *, next_look: Instant | None = None
     ) -> Course:
         return Course(state, reason, message, next_look, self.request, self.standing, self.outcome)
 

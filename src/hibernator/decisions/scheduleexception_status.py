@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 from whenever import Instant
@@ -21,6 +21,19 @@ from hibernator.decisions.approval import APPROVAL_TIMEOUT, OPERATOR, Outcome, P
 from hibernator.decisions.conditions import Verdict, lay_over, whole_second
 from hibernator.decisions.scheduleexception_request import requester
 
+Reason = Literal[
+    "Draft",
+    "AwaitingApproval",
+    "RequesterUnknown",
+    "InvalidSpec",
+    "PlanMissing",
+    "AnotherActive",
+    "Active",
+    "Expired",
+    "Rejected",
+    "ApprovalTimeout",
+    "Cancelled",
+]
 READY: Final = "Ready"
 MOST_HISTORY: Final = 200
 
@@ -30,7 +43,7 @@ class Course:
     """What one policy answered."""
 
     state: ExceptionState
-    reason: str
+    reason: Reason
     message: str
     next_look: Instant | None
     request: Request | None
