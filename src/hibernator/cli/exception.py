@@ -1,8 +1,10 @@
 """`hibernator exception`: ask for a schedule to be bent, see who must agree, and decide."""
 
 import re
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import typer
@@ -20,6 +22,7 @@ from hibernator.cli.offline import times
 from hibernator.cli.output import Chosen, Column, Output, moment, show
 from hibernator.decisions.approval import Verdict, mailbox
 from hibernator.decisions.scheduleexception_request import REQUESTED_BY
+from hibernator.kube.cache import Cache
 from hibernator.kube.errors import Forbidden
 
 R = TypeVar("R")
@@ -60,6 +63,9 @@ def list_(
         str | None, typer.Option("--role", help="Only those that this role must agree to.")
     ] = None,
     state: Annotated[_State | None, typer.Option("--state", help="Only those in this state.")] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Go on with a line for each change, until Ctrl-C.")
+    ] = False,
     everywhere: Everywhere = False,
     output: Chosen = Output.TABLE,
     namespace: Namespace = None,
@@ -70,20 +76,16 @@ def list_(
 
     For example: `hibernator exception list --pending --mine -A`
     """
+    wanted = _Filter(pending=pending, role=role, state=state)
 
-    async def ask(session: Session) -> tuple[list[ScheduleException], str]:
-        found = await session.client.list(EXCEPTIONS, "" if everywhere else session.namespace)
-        return found, await whoami(session.client) if mine else ""
+    async def ask(session: Session) -> list[ScheduleException]:
+        where = "" if everywhere else session.namespace
+        chosen = replace(wanted, mine=await whoami(session.client)) if mine else wanted
+        if watch:
+            await _follow(session, where, chosen)
+        return [one for one in await session.client.list(EXCEPTIONS, where) if chosen.lets(one)]
 
-    found, me = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
-    shown = [
-        one
-        for one in found
-        if (not pending or one.status.approval_state == "Pending")
-        and (not mine or _is_mine(one, me))
-        and (role is None or role in one.spec.approval_required_roles)
-        and (state is None or one.status.state == state)
-    ]
+    shown = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
     shown.sort(key=lambda one: (one.metadata.namespace, one.metadata.name))
     show(EXCEPTIONS, shown, _COLUMNS, output, spaces=everywhere)
 
@@ -297,9 +299,45 @@ def _now() -> Instant:
     return Instant.now().round("second", mode="floor")
 
 
-def _is_mine(one: ScheduleException, me: str) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Filter:
+    """Which exceptions somebody wants to see."""
+
+    pending: bool
+    role: str | None
+    state: str | None
+    mine: str | None = None  # the user to whom they matter
+
+    def lets(self, one: ScheduleException) -> bool:
+        spec, status = one.spec, one.status
+        return (
+            (not self.pending or status.approval_state == "Pending")
+            and (self.role is None or self.role in spec.approval_required_roles)
+            and (self.state is None or status.state == self.state)
+            and (self.mine is None or _matters_to(self.mine, one))
+        )
+
+
+def _matters_to(user: str, one: ScheduleException) -> bool:
     named = {mailbox(email) for email in one.spec.approver_emails}
-    return one.status.requested_by == me or mailbox(me) in named
+    return one.status.requested_by == user or mailbox(user) in named
+
+
+async def _follow(session: Session, where: str, chosen: _Filter) -> None:
+    """Print a line for each exception, and for each change of its state or message, for ever."""
+
+    def tell(old: ScheduleException | None, new: ScheduleException | None) -> None:
+        if new is None or not chosen.lets(new):
+            return
+        status = new.status
+        if old is None or (old.status.state, old.status.message) != (status.state, status.message):
+            name = f"{new.metadata.namespace}/{new.metadata.name}"
+            typer.echo(f"{name}   {status.state or '-'}   {status.message}")
+            sys.stdout.flush()
+
+    exceptions = Cache(session.client, EXCEPTIONS, where)
+    exceptions.on_change(tell)
+    await exceptions.run()
 
 
 _COLUMNS: Final[tuple[Column[ScheduleException], ...]] = (
