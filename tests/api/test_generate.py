@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from tools import api_reference, generate
 
 from api.walk import KINDS, nodes
 from hibernator.api.kinds import DEFINITIONS
+from tools import api_reference, generate
 
 
 @pytest.fixture
