@@ -300,6 +300,18 @@ def test_mistakes_stop_everything_and_are_told() -> None:
     assert "Europe/Berlin" in degraded.message
 
 
+def test_mistakes_elsewhere_than_in_the_schedule_keep_nobody_asleep() -> None:
+    drill = Drill(spec("a"))
+    drill.go("Asleep")
+    drill.problems = (Problem("spec.targets[0].parameters", {}, "it is unknown", "Correct it."),)
+    drill.go("Asleep")
+    assert (drill.kept, drill.phase) == ({"a"}, "Error")
+    drill.go("Awake")
+    assert (drill.kept, drill.phase) == (set(), "Error")
+    drill.go("Asleep")
+    assert drill.log == ["Sleep a", "Wake a"]
+
+
 def test_what_is_kept_but_cannot_be_read_holds_up_a_deletion() -> None:
     drill = Drill(spec("a"), deleted=True)
     decision = decide(

@@ -11,6 +11,7 @@ from whenever import Instant, TimeDelta
 from hibernator.api.hibernateplan import HibernatePlan, HibernatePlanSpec
 from hibernator.api.meta import ObjectMeta
 from hibernator.api.planstatus import HibernatePlanStatus, ItemCount, Rest
+from hibernator.api.problem import Problem
 from hibernator.decisions.hibernateplan import Clockwise, Decision, Run, Seen, decide
 from hibernator.decisions.hibernateplan_restore import Saving
 from hibernator.decisions.hibernateplan_status import Outcome
@@ -52,6 +53,7 @@ class Drill:
     annotations: dict[str, str] = field(default_factory=dict)
     deleted: bool = False
     changed: set[str] = field(default_factory=set)
+    problems: tuple[Problem, ...] = ()
     log: list[str] = field(default_factory=list)  # `Sleep a`, in the order in which runs began
     most_at_once: int = 0
     outcomes: dict[str, Outcome] = field(default_factory=dict)
@@ -77,6 +79,7 @@ class Drill:
                 kept=frozenset(self.kept),
                 changed=frozenset(self.changed),
                 outcomes=self.outcomes,
+                problems=self.problems,
             ),
             self.now,
         )

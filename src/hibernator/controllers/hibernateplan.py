@@ -79,6 +79,7 @@ TARGET_FAILURES = Metric(
 METRICS: Final = (OPERATIONS, OPERATION_SECONDS, TARGET_FAILURES)
 
 log = structlog.get_logger(__name__)
+_Problems = tuple[Problem, ...]
 
 
 @dataclass(slots=True)
@@ -91,7 +92,7 @@ class _Memory:
     progress: dict[str, Progress] = field(default_factory=dict)
     looked: tuple[int, str] | None = None  # the generation and state that a dry run looked at
     laid_out: tuple[object, PlanTimeline, tuple[str, ...]] | None = None
-    problems: tuple[int, tuple[Problem, ...]] | None = None
+    problems: tuple[int, _Problems, _Problems] | None = None
     kept_asleep: Instant | None = None
     told: str = ""  # the version of the plan that the audit trail knows
 
@@ -161,14 +162,15 @@ class PlanReconciler:
 
     async def _gather(self, plan: HibernatePlan, memory: _Memory, now: Instant) -> Seen:
         stored, broken = await self._stored(plan, memory)
-        problems = (*self._problems(plan, memory), *broken)
+        about_time, others = self._problems(plan, memory)
+        problems = (*about_time, *others, *broken)
         mine = self._exceptions.find(BY_PLAN, f"{plan.metadata.namespace}/{plan.metadata.name}")
         clock: Clockwise | None = None
         troubles: tuple[str, ...] = ()
         if not only_looks(plan) and memory.looked:
             memory.looked = None
             memory.outcomes.clear()
-        if not problems:
+        if not about_time:
             timeline, troubles = self._timeline(plan, memory, mine)
             clock = clockwise(timeline, now)
             if only_looks(plan) and memory.looked != (plan.metadata.generation, clock.wanted):
@@ -205,12 +207,13 @@ class PlanReconciler:
                     return {}, (Problem("restore data", name, f"it cannot be read: {error}", fix),)
         return memory.stored, ()
 
-    def _problems(self, plan: HibernatePlan, memory: _Memory) -> tuple[Problem, ...]:
+    def _problems(self, plan: HibernatePlan, memory: _Memory) -> tuple[_Problems, _Problems]:
+        """Mistakes about time, with which nothing can be done, and others, with which things can be woken."""
         generation = plan.metadata.generation
         if memory.problems is None or memory.problems[0] != generation:
-            found = (*check_schedule(plan.spec.schedule), *check_plan(encode(plan)))
-            memory.problems = generation, found
-        return memory.problems[1]
+            about_time, others = check_schedule(plan.spec.schedule), check_plan(encode(plan))
+            memory.problems = generation, tuple(about_time), tuple(others)
+        return memory.problems[1:]
 
     def _timeline(
         self, plan: HibernatePlan, memory: _Memory, mine: Iterable[ScheduleException]

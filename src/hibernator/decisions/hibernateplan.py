@@ -64,7 +64,7 @@ class Seen:
     """All that the decision may look at."""
 
     plan: HibernatePlan
-    clock: Clockwise | None  # None while the spec has mistakes
+    clock: Clockwise | None  # None while the schedule has mistakes
     kept: frozenset[str] = frozenset()  # targets of which something is kept to be woken
     changed: frozenset[str] = frozenset()  # those that the spec describes in other words than when they slept
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
@@ -106,7 +106,7 @@ def decide(seen: Seen, now: Instant) -> Decision:
         if not seen.kept and status.current_operation is None:
             return Decision(status=status, release=True)
         return _move(seen, status, "Awake", now)
-    if seen.clock is None:
+    if seen.clock is None or (seen.problems and seen.clock.wanted == "Asleep"):
         return _said(seen, status, now, after=MISTAKE_SECONDS)
     if is_suspended(plan, now):
         return _said(seen, status, now)

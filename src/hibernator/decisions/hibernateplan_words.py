@@ -149,7 +149,7 @@ def _targets(before: HibernatePlanStatus, after: HibernatePlanStatus) -> Iterato
 
 def _ready(told: Told) -> Verdict:
     if told.problems:
-        return Verdict(READY, False, INVALID, "Nothing sleeps or wakes until the spec is mended.")
+        return Verdict(READY, False, INVALID, "Nothing goes to sleep until the spec is mended.")
     if told.suspended:
         why = f" {told.plan.spec.suspend_reason}" if told.plan.spec.suspend_reason else ""
         until = told.plan.spec.suspend_until

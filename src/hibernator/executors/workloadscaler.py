@@ -90,7 +90,7 @@ class WorkloadScaler(Executor):
                 return await _items(client, namespace, sorts, selector_text(wanted.workload_selector))
 
         with typed():
-            sorts = [await sort_of(client, name) for name in wanted.included_groups]
+            sorts = dict.fromkeys([await sort_of(client, name) for name in wanted.included_groups])
             namespaces = await self._namespaces(client, job, wanted)
             found = await asyncio.gather(*(look(namespace, sorts) for namespace in namespaces))
         return tuple(sorted((item for items in found for item in items), key=lambda item: item.key))

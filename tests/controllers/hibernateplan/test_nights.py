@@ -2,8 +2,10 @@
 
 import json
 
+from hibernator.controllers.hibernateplan import OPERATIONS
 from support.clock import ManualClock
 from support.plan_scenes import EVENING, MORNING, PlanScene, every_kind, noop, plan, workloads
+from support.scaler_scenes import workload
 
 KINDS = ("Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job")
 
@@ -59,12 +61,56 @@ async def test_the_status_tells_of_the_night(scene: PlanScene) -> None:
             (1, "Succeeded", "Succeeded")
         ]
         await run.until(lambda: len(scene.events("nights")) == 4)
+        assert run.metric(OPERATIONS, "Sleep", "Succeeded") == 1
+        assert run.metric(OPERATIONS, "Wake", "Succeeded") == 1
         assert [reason for reason, _, _ in scene.events("nights")] == [
             "SleepCompleted",
             "SleepStarted",
             "WakeCompleted",
             "WakeStarted",
         ]
+
+
+async def test_what_wakes_things_is_written_before_anything_sleeps(scene: PlanScene) -> None:
+    scene.create(workload(replicas=2), plan(workloads("shop", scene.namespace)))
+    async with scene.operator() as run:
+        await run.advance_to("2026-03-02T19:00:00Z")
+        earlier = len(scene.writes())
+        await run.advance_to(MORNING)
+    assert scene.writes()[earlier:] == [
+        ("hibernateplans", "status", "nights"),
+        ("configmaps", "", "hibernator-restore-nights.shop.0"),
+        ("deployments", "", "web"),
+        ("hibernateplans", "status", "nights"),
+        ("hibernateplans", "status", "nights"),
+        ("deployments", "", "web"),
+        ("hibernateplans", "status", "nights"),
+        ("configmaps", "", "hibernator-restore-nights.shop.0"),
+        ("configmaps", "", "hibernator-restore-nights.shop.0"),
+    ]
+
+
+async def test_restore_data_that_somebody_spoiled_is_told_and_used_once_it_is_mended(
+    scene: PlanScene,
+) -> None:
+    scene.create(workload(replicas=2), plan(workloads("shop", scene.namespace)))
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+    name = "hibernator-restore-nights.shop.0"
+    whole = scene.one("ConfigMap", name)["data"]["items.json"]
+    edit(scene, name, "{")
+    async with scene.operator(ManualClock(MORNING)) as run:
+        assert scene.phase() == "Error"
+        assert scene.replicas() == 0
+        edit(scene, name, whole)
+        await run.advance(300)
+        assert scene.phase() == "Active"
+        assert scene.replicas() == 2
+
+
+def edit(scene: PlanScene, name: str, items: str) -> None:
+    patch = json.dumps({"data": {"items.json": items}})
+    scene.cluster.kubectl("patch", "configmap", name, "-n", scene.namespace, "-p", patch)
 
 
 async def test_an_operator_that_was_down_for_days_goes_to_where_the_clock_says(scene: PlanScene) -> None:
