@@ -281,6 +281,16 @@ def test_an_approved_one_waits_as_approved() -> None:
     assert "already has active exception first" in agreed.status.message
 
 
+def test_what_was_agreed_to_becomes_active_only_once_it_is_on_record() -> None:
+    asked = after(exception(**BOTH), recorded=False)
+    assert asked.status.conditions[0].reason == "AwaitingApproval"
+    agreed = after(said(said(asked, "approve", "bob"), "approve", "carol"), recorded=False)
+    assert (agreed.status.state, agreed.status.approval_state) == ("Approved", "Approved")
+    assert agreed.status.conditions[0].reason == "AwaitingRecord"
+    assert look(agreed, recorded=False).after == 10.0
+    assert after(agreed).status.state == "Active"
+
+
 def test_of_two_that_slip_through_together_the_older_is_active() -> None:
     older, younger = exception("b"), exception("c", created="2026-01-29T09:00:01Z")
     assert after(older, younger).status.state == "Active"

@@ -16,8 +16,9 @@ from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.holidaymap import HOLIDAY_MAPS, HolidayMap
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.approvals.people import Directory, Naming, read_emails, read_roles
+from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.trail import Trail
-from hibernator.controllers.scheduleexception_audit import record
+from hibernator.controllers.scheduleexception_audit import events, record
 from hibernator.decisions.impact import impact, workloads
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL, Decision, Seen, decide
 from hibernator.decisions.scheduleexception_request import Rules, requester, voters
@@ -98,14 +99,29 @@ class ExceptionReconciler:
             exception = self._exceptions.get(*key)
             if exception is None:
                 return Result()
-            decision = decide(self._gather(key, exception), self._clock.now())
+            recorded = await self._is_recorded(exception)
+            seen = self._gather(key, exception, recorded=recorded)
+            decision = decide(seen, self._clock.now())
             exception = await self._perform(exception, decision)
             version = exception.metadata.resource_version
             if self._told.get(key) != version and record(self._trail, exception):
                 self._told[key] = version
             return Result(decision.after)
 
-    def _gather(self, key: Key, exception: ScheduleException) -> Seen:
+    async def _is_recorded(self, exception: ScheduleException) -> bool:
+        """Whether the consent that stands in the status is in the audit trail for good."""
+        status = exception.status
+        if not exception.spec.approval_required or status.state == "Active":
+            return True
+        if status.approval_state != "Approved":
+            return False
+        try:
+            await self._trail.record_now(*events(exception))
+        except AuditUnavailable:
+            return False
+        return True
+
+    def _gather(self, key: Key, exception: ScheduleException, *, recorded: bool) -> Seen:
         plan = self._plans.get(key.namespace, exception.spec.plan_ref.name)
         directory = self._people.directory()
         users = {requester(exception), *voters(exception)}
@@ -121,6 +137,7 @@ class ExceptionReconciler:
             people={user: directory.person(user) for user in users},
             impact=self._impact(key, exception, plan) if plan and not problems else None,
             problems=problems,
+            recorded=recorded,
             rules=self._rules,
         )
 

@@ -32,6 +32,7 @@ from hibernator.schedule.problems import check_exception
 PLAN_LABEL: Final = f"{DOMAIN}/plan"
 FINALIZER: Final = f"{DOMAIN}/exception"
 LONGEST_SECONDS: Final = 86_400.0
+RECORD_SECONDS: Final = 10.0  # how often the audit trail is tried while it is away
 FAREWELL_SECONDS: Final = 60.0  # the longest that a deletion waits for the plan to forget it
 
 _FINAL: Final = frozenset({"Expired", "Cancelled"})  # nothing that anybody does changes these
@@ -48,6 +49,7 @@ class Seen:
     people: Mapping[str, Person] = field(default_factory=dict)  # by user, those whom the operator knows
     impact: Impact | None = None
     problems: tuple[Problem, ...] = ()
+    recorded: bool = True  # whether the consent that was given is in the audit trail for good
     rules: Rules = field(default_factory=Rules)
 
     def person(self, user: str) -> Person:
@@ -206,6 +208,15 @@ def _awaited(look: _Look) -> Course | None:
     return look.course("Pending", "AwaitingApproval", message, next_look=deadline)
 
 
+def _unrecorded(look: _Look) -> Course | None:
+    """Nothing that people had to agree to goes ahead without its record."""
+    if look.request is None or look.seen.recorded:
+        return None
+    message = "Everyone has agreed. It becomes active as soon as the audit trail has it on record."
+    later = min(look.until, look.now.add(seconds=RECORD_SECONDS))
+    return look.course("Approved", "AwaitingRecord", message, next_look=later)
+
+
 def _planless(look: _Look) -> Course | None:
     if look.seen.plan is not None:
         return None
@@ -245,6 +256,7 @@ _POLICIES: Final[tuple[Callable[[_Look], Course | None], ...]] = (
     _mistaken,
     _nameless,
     _awaited,
+    _unrecorded,
     _planless,
     _waits,
     _active,

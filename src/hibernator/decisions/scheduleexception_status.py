@@ -26,6 +26,7 @@ Reason = Literal[
     "AwaitingApproval",
     "RequesterUnknown",
     "InvalidSpec",
+    "AwaitingRecord",
     "PlanMissing",
     "AnotherActive",
     "Active",

@@ -7,6 +7,7 @@ import pytest
 
 from hibernator.approvals.decision import Known, Matter, NotAcceptedError, decide
 from hibernator.approvals.people import Directory, read_roles
+from hibernator.audit.database import Database
 from hibernator.decisions.scheduleexception_request import Rules
 from hibernator.kube import credentials
 from hibernator.kube.client import Client
@@ -161,3 +162,27 @@ async def test_an_approval_of_what_was_shown_before_is_refused_when_it_was_made_
             await decide(
                 client, Matter("asked", scene.namespace), bob, "reject", "slack", now=run.clock.now()
             )
+
+
+async def test_nothing_that_people_agreed_to_goes_ahead_while_the_audit_database_is_away(
+    scene: ExceptionScene,
+) -> None:
+    asked = exception("asked", approvalRequired=True, approverEmails=["bob@company.com"], **LONG)
+    scene.apply(plan(noop("nothing"), name="dev-plan"), asked, exception("free", "other-plan", **LONG))
+    scene.apply(plan(noop("nothing"), name="other-plan"))
+    bob = Directory().person("bob@company.com")
+    async with (
+        running(scene.cluster.kubeconfig, scene.namespace) as run,
+        Client(credentials.find(str(scene.cluster.kubeconfig))) as client,
+    ):
+        async with Database(run.database) as held, held.begin() as connection:
+            await connection.exec_driver_sql("CREATE TABLE hold (x)")  # a write lock that is not let go
+            await decide(client, Matter("asked", scene.namespace), bob, "approve", "cli", now=run.clock.now())
+            await run.until(lambda: scene.state("asked") == "Approved")
+            await run.settle()  # it has tried, and given up for now
+            status = scene.exception_status("asked")
+            assert status["conditions"][0]["reason"] == "AwaitingRecord"
+            assert scene.state("free") == "Active"
+        await run.advance(60)
+        await run.until(lambda: scene.state("asked") == "Active")
+        assert [one.resource.name for one in await run.trail("scheduleexception.approved")] == ["asked"]
