@@ -14,7 +14,7 @@ from typing import Any
 from hibernator.audit.database import Database
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
-from hibernator.controllers import hibernateplan
+from hibernator.controllers import hibernateplan_metrics
 from hibernator.controllers.hibernateplan import plan_controller
 from hibernator.executors.clusters import OwnCluster
 from hibernator.executors.noop import Noop
@@ -80,7 +80,7 @@ async def live(
     die: Callable[[], None] = _killed,
 ) -> int:
     """Be one plan's operator until nothing is left to do now, or until the last write. Counts the writes."""
-    metrics = Metrics((*RUNTIME, *hibernateplan.METRICS))
+    metrics = Metrics((*RUNTIME, *hibernateplan_metrics.METRICS))
     mortal = MortalClient(credentials.find(str(kubeconfig)), last, die)
     async with mortal as client, Database(_UNUSED) as database:
         controller = plan_controller(

@@ -19,6 +19,7 @@ _PATHS = {
         ("apis/apps/v1", "DaemonSet", "daemonsets"),
         ("apis/batch/v1", "CronJob", "cronjobs"),
         ("apis/batch/v1", "Job", "jobs"),
+        ("apis/argoproj.io/v1alpha1", "Rollout", "rollouts"),
         ("apis/hibernator.ardikabs.com/v1alpha1", "HibernatePlan", "hibernateplans"),
         ("apis/hibernator.ardikabs.com/v1alpha1", "ScheduleException", "scheduleexceptions"),
     )

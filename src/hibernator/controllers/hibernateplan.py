@@ -24,6 +24,7 @@ from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.audit.trail import Trail
 from hibernator.controllers.hibernateplan_audit import record
 from hibernator.controllers.hibernateplan_clock import clockwise, exception_entries, lay_out
+from hibernator.controllers.hibernateplan_metrics import TARGET_FAILURES, count
 from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
 from hibernator.controllers.hibernateplan_runs import SLICE, Progress, Runner, Step
 from hibernator.decisions.hibernateplan import (
@@ -49,7 +50,7 @@ from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, For, Key, Result, Watches
 from hibernator.kube.errors import ApiError
 from hibernator.kube.events import Recorder
-from hibernator.kube.metrics import Metric, Metrics
+from hibernator.kube.metrics import Metrics
 from hibernator.kube.patch import encode, merge_patch
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.problems import check_schedule
@@ -57,26 +58,6 @@ from hibernator.schedule.problems import check_schedule
 BY_PLAN: Final = "plan"
 BY_HOLIDAYS: Final = "holidays"
 RESTORE_MAPS: Final = Kind(Object, "", "v1", "ConfigMap", "configmaps")  # without the data
-
-OPERATIONS = Metric(
-    "hibernator_plan_operations_total",
-    "counter",
-    ("operation", "result"),
-    "Operations of HibernatePlans (`Sleep`, `Wake`) by how they ended.",
-)
-OPERATION_SECONDS = Metric(
-    "hibernator_plan_operation_seconds",
-    "histogram",
-    ("operation",),
-    "How long HibernatePlans took to put everything to sleep, or to wake it.",
-)
-TARGET_FAILURES = Metric(
-    "hibernator_plan_target_failures_total",
-    "counter",
-    ("type",),
-    "Attempts at targets of HibernatePlans that failed, by type of target.",
-)
-METRICS: Final = (OPERATIONS, OPERATION_SECONDS, TARGET_FAILURES)
 
 log = structlog.get_logger(__name__)
 _Problems = tuple[Problem, ...]
@@ -326,19 +307,8 @@ class PlanReconciler:
         self._plans.wrote(written)
         for tell in tells(plan.status, status):
             self._recorder.note(PLANS, plan, tell.type, tell.reason, tell.message)
-        self._count(plan.status, status)
+        count(self._metrics, plan.status, status)
         return written
-
-    def _count(self, before: HibernatePlanStatus, after: HibernatePlanStatus) -> None:
-        if not before.current_operation or before.current_operation == after.current_operation:
-            return
-        for cycle in after.history:
-            ended = cycle.wake if before.current_operation == "Wake" else cycle.sleep
-            if cycle.cycle == before.cycle and ended and ended.result:
-                self._metrics.count(OPERATIONS, before.current_operation, ended.result)
-                self._metrics.observe(
-                    OPERATION_SECONDS, ended.duration_seconds or 0.0, before.current_operation
-                )
 
 
 def plan_controller(

@@ -15,7 +15,12 @@ from hibernator.approvals.people import Naming, read_naming
 from hibernator.audit.database import Database
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
-from hibernator.controllers import hibernateplan, scheduleexception, timewindowscaler
+from hibernator.controllers import (
+    hibernateplan,
+    hibernateplan_metrics,
+    scheduleexception,
+    timewindowscaler,
+)
 from hibernator.decisions.scheduleexception_request import Rules
 from hibernator.decisions.timewindowscaler import Pace
 from hibernator.executors.clusters import OwnCluster
@@ -40,7 +45,7 @@ LEASE: Final = "hibernator"
 METRICS: Final = (
     *RUNTIME,
     *timewindowscaler.METRICS,
-    *hibernateplan.METRICS,
+    *hibernateplan_metrics.METRICS,
     *admission.METRICS,
     *AUDIT_METRICS,
 )

@@ -2,7 +2,7 @@
 
 import json
 
-from hibernator.controllers.hibernateplan import OPERATIONS
+from hibernator.controllers.hibernateplan_metrics import OPERATIONS
 from support.clock import ManualClock
 from support.plan_scenes import EVENING, MORNING, PlanScene, every_kind, noop, plan, workloads
 from support.scaler_scenes import workload
