@@ -24,7 +24,8 @@ from support.clock import ManualClock
 from support.faultproxy import Delay, FaultProxy
 from support.settled import settled
 
-TIMING = Timing(duration=3, renew_deadline=2, retry=0.1)
+# Long, because a watchdog that finds this process late would end the whole test run.
+TIMING = Timing(duration=60, renew_deadline=40, retry=0.1)
 SELECTOR = "app=x"
 
 
