@@ -57,7 +57,8 @@ def _result(what: str, result: OperationResult | None) -> str:
 async def events_lines(client: Client, plan: HibernatePlan) -> list[str]:
     about = f"involvedObject.uid={plan.metadata.uid}"
     found = await client.list(EVENTS, plan.metadata.namespace, field_selector=about)
-    found.sort(key=lambda one: moment(one.last_timestamp))
+    # Those of the same second in the order in which they were written.
+    found.sort(key=lambda one: (moment(one.last_timestamp), int(one.metadata.resource_version)))
     return [
         f"{moment(one.last_timestamp)}  {one.type:<7}  {one.reason:<16}  {one.message}" for one in found
     ] or ["Nothing was told about it lately."]
