@@ -21,11 +21,12 @@ from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock, SystemClock, deadline
 from hibernator.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from hibernator.kube.lease import Candidacy, Create, Take, Timing, Wait
-from hibernator.kube.metrics import LEADER, LEASE_REQUESTS, WRITES_FENCED, Metrics
+from hibernator.kube.metrics import LEASE_REQUESTS, WRITES_FENCED, Metrics
 
 log = structlog.get_logger(__name__)
 
 _JITTER: Final = 0.2  # so that candidates do not knock in step
+_RELEASE: Final = 2.0  # seconds for a release; whoever stops is in a hurry
 
 
 class LeaseLostError(Exception):
@@ -110,32 +111,27 @@ class Elector:
         now = self._clock.monotonic()
         if now >= self._candidacy.relied_upon_until:
             self._metrics.count(WRITES_FENCED)
-            raise NotLeadingError("the lease could not be renewed in time; another replica may be leading")
+            raise NotLeadingError("this replica cannot prove that it leads; another may")
         return self._candidacy.over_at - now
 
     async def acquire(self) -> None:
         """Try until this replica leads."""
         while not await self._attempt(self._timing.request):
             await self._clock.sleep(self._retry())
-        self._metrics.set(LEADER, 1)
         log.info("leading", identity=self.identity, epoch=self.epoch)
 
     async def hold(self) -> NoReturn:
         """Renew for as long as it goes well."""
-        try:
-            while True:
-                await self._clock.sleep(min(self._retry(), self._remaining()))
-                if self._remaining() > 0:
-                    await self._attempt(min(self._timing.request, self._remaining()))
-                if self._candidacy.holder not in {self.identity, ""}:
-                    self._candidacy.give_up()
-                    raise LeaseLostError(f"the lease was taken by {self._candidacy.holder}")
-                if self._remaining() <= 0:
-                    raise LeaseLostError(
-                        f"the lease could not be renewed for {self._timing.renew_deadline:g} seconds"
-                    )
-        finally:
-            self._metrics.set(LEADER, 0)
+        while True:
+            await self._clock.sleep(min(self._retry(), self._remaining()))
+            if self._remaining() > 0:
+                await self._attempt(min(self._timing.request, self._remaining()))
+            if self._candidacy.holder not in {self.identity, ""}:
+                self._candidacy.give_up()
+                raise LeaseLostError(f"the lease was taken by {self._candidacy.holder}")
+            if self._remaining() <= 0:
+                patience = self._timing.renew_deadline
+                raise LeaseLostError(f"the lease could not be renewed for {patience:g} seconds")
 
     async def release(self) -> None:
         """Let another replica lead at once. Only when nothing of this leadership is going on any more."""
@@ -144,7 +140,7 @@ class Elector:
         if step is None:
             return
         try:
-            async with deadline(self._clock, self._timing.retry):
+            async with deadline(self._clock, _RELEASE):
                 await self._leases.patch(step.spec, step.resource_version)
         except (ApiError, TimeoutError) as error:
             log.warning("lease not released; the next leader has to wait for its end", error=str(error))

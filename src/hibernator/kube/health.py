@@ -26,7 +26,7 @@ _LONGEST_SILENCE: Final = 10.0
 
 class Health:
     def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
+        self.metrics = metrics
         self._last_beat = steady()
         self._alive: dict[str, Check] = {"loop": self._loop}
         self._ready: dict[str, Check] = {}
@@ -45,7 +45,7 @@ class Health:
             before = steady()
             await asyncio.sleep(_BEAT)
             self._last_beat = steady()
-            self._metrics.set(LOOP_LAG_SECONDS, max(0.0, self._last_beat - before - _BEAT))
+            self.metrics.set(LOOP_LAG_SECONDS, max(0.0, self._last_beat - before - _BEAT))
 
     def app(self) -> Starlette:
         async def healthz(_request: Request) -> Response:
@@ -55,7 +55,7 @@ class Health:
             return _answer(self._ready)
 
         async def metrics(_request: Request) -> Response:
-            return Response(self._metrics.text(), media_type=CONTENT_TYPE_LATEST)
+            return Response(self.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
         return Starlette(
             routes=[Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", metrics)]

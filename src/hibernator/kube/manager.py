@@ -21,16 +21,18 @@ from hibernator.kube.controller import Controller
 from hibernator.kube.election import Elector
 from hibernator.kube.events import Recorder
 from hibernator.kube.health import Health
+from hibernator.kube.metrics import LEADER
 from hibernator.kube.watchdog import Watchdog
 
 log = structlog.get_logger(__name__)
 
-# Seconds for each step of the way out; the lease's own two for its release are the tenth and the ninth.
-_DRAIN: Final = 5.0
+# Seconds for each step of the way out: ten, together with the two for the release of the lease.
+_DRAIN: Final = 4.5
 _CUT_SHORT: Final = 0.5
 _EVENTS: Final = 1.0
 _REST: Final = 1.5
 
+_LEASE: Final = "lease"
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 Run = Callable[[], Awaitable[Any]]
@@ -58,6 +60,7 @@ class Manager:
         self._at_lead: list[Callable[[], object]] = []
         self._asked_to_stop = asyncio.Event()
         self.leading = asyncio.Event()
+        health.metrics.follow(LEADER, self.leading.is_set)
         health.ready_if("caches", self._unfilled)
         health.ready_if("running", lambda: "about to stop" if self._asked_to_stop.is_set() else "")
 
@@ -142,29 +145,32 @@ class Manager:
         jobs: list[tuple[str, Run]] = [(one.name, one.run) for one in self._controllers]
         if self._elector and self._watchdog:
             self._watchdog.start()
-            jobs.append(("lease", self._elector.hold))
+            jobs.append((_LEASE, self._elector.hold))
         return [asyncio.create_task(_for_ever(name, run), name=name) for name, run in jobs]
 
     async def _stop_leading(self, leading: Sequence[asyncio.Task[None]]) -> None:
-        if not leading:
-            return
-        working = [task for task in leading if task.get_name() != "lease"]
-        for controller in self._controllers:
-            controller.stop()
-        if working:
-            await asyncio.wait(working, timeout=_DRAIN)
-        finished = all(task.done() for task in working)
-        if not finished:
-            log.warning("reconciles were cut short", seconds=_DRAIN)
-        await _end(working, _CUT_SHORT)
+        """Also for one that has only just got the lease, or never did: then there is little to do."""
+        finished = await self._drain([task for task in leading if task.get_name() != _LEASE])
         if self._recorder:
             await self._recorder.flush(_EVENTS)
-        if self._elector and self._watchdog:
+        if self._watchdog:
             self._watchdog.stop()
-            await _end(leading, _CUT_SHORT)
-            if finished:
-                await self._elector.release()
+        await _end(leading, _CUT_SHORT)
+        if self._elector and finished:
+            await self._elector.release()
         self.leading.clear()
+
+    async def _drain(self, working: Sequence[asyncio.Task[None]]) -> bool:
+        """Let reconciles finish; whether all of them did."""
+        for controller in self._controllers:
+            controller.stop()
+        if not working:
+            return True
+        _, late = await asyncio.wait(working, timeout=_DRAIN)
+        if late:
+            log.warning("reconciles were cut short", seconds=_DRAIN)
+        await _end(late, _CUT_SHORT)
+        return not late
 
 
 @contextmanager
@@ -201,6 +207,7 @@ async def _end(tasks: Collection[asyncio.Task[Any]], seconds: float) -> None:
     """Cancel what still runs, and give it a moment to clean up."""
     for task in tasks:
         task.cancel()
-    _, stuck = await asyncio.wait(tasks, timeout=seconds)
-    for task in stuck:
-        log.warning("does not end", task=task.get_name())
+    if tasks:
+        _, stuck = await asyncio.wait(tasks, timeout=seconds)
+        for task in stuck:
+            log.warning("does not end", task=task.get_name())

@@ -227,6 +227,17 @@ async def test_a_replica_whose_lease_was_taken_ends_and_starts_no_write_from_the
     assert (await client.get(LEASES, "leader", namespace)).spec.holder_identity == "usurper"
 
 
+async def test_a_replica_that_is_stopped_in_the_moment_of_its_election_gives_the_lease_back(
+    client: Client, namespace: str, clock: ManualClock
+) -> None:
+    await ship_lease(client, namespace)
+    replica = Replica(client, namespace, clock, elects=True)
+    await replica.elector.acquire()
+    replica.manager.stop()
+    await replica.manager.run()
+    assert (await client.get(LEASES, "leader", namespace)).spec.holder_identity == ""
+
+
 async def test_whatever_ends_by_itself_ends_the_replica_with_the_reason(
     client: Client, namespace: str, clock: ManualClock
 ) -> None:
@@ -273,7 +284,7 @@ async def test_health_tells_what_is_missing_and_metrics_are_served(
                 assert (answer.status, await answer.text()) == (200, "ok  caches\nok  running\n")
             async with session.get(f"{base}/metrics") as answer:
                 text = await answer.text()
-            assert "hibernator_leader 0.0" in text
+            assert "hibernator_leader 1.0" in text
             assert 'hibernator_queue_depth{controller="maps"} 0.0' in text
             await held.wait()
             replica.manager.stop()
