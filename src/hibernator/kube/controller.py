@@ -31,6 +31,7 @@ from hibernator.kube.metrics import (
     Metrics,
 )
 from hibernator.kube.queue import JITTER, Queue, QueueClosedError
+from hibernator.kube.store import key_of
 
 T = TypeVar("T", bound=Object)
 log = structlog.get_logger(__name__)
@@ -161,11 +162,17 @@ class Controller:
 
     def changed(self, source: Source, old: Object | None, new: Object | None) -> None:
         """Queue what the object as it was, and as it is now, has to do with."""
-        if self._runs:
-            for obj in (old, new):
-                if obj is not None:
-                    for key in source.keys(obj):
-                        self.queue.add(key)
+        if not self._runs:
+            return
+        for obj in (old, new):
+            if obj is None:
+                continue
+            try:
+                for key in source.keys(obj):
+                    self.queue.add(key)
+            except Exception as error:
+                self._metrics.count(RECONCILE_ERRORS, self.name, type(error).__name__)
+                log.exception("nobody knows whom this object matters to", key=key_of(obj))
 
     async def _work(self) -> None:
         while True:

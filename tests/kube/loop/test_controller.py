@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
 from hibernator.api.core import CONFIG_MAPS, DEPLOYMENTS, ConfigMap, Deployment
@@ -202,6 +203,24 @@ async def test_whoever_an_object_mattered_to_before_hears_of_its_change_too(
     assert looks.keys == [Key("team", "before"), Key("team", "before"), Key("team", "after")]
 
 
+async def test_an_object_that_cannot_be_mapped_is_counted_and_does_not_stop_the_rest(
+    setup: Setup, maps: Cache[ConfigMap]
+) -> None:
+    def number_inside(obj: ConfigMap) -> Iterable[Key]:
+        return [Key("team", str(int(obj.data["number"])))]
+
+    looks = Looks()
+    controller = setup.controller(looks, Watches(maps, number_inside))
+    maps.saw(ConfigMap(metadata=meta("bad"), data={"number": "none"}))
+    maps.saw(ConfigMap(metadata=meta("good"), data={"number": "1"}))
+    async with setup.running(controller):
+        maps.saw(ConfigMap(metadata=meta("good"), data={"number": "2"}))
+        maps.saw(ConfigMap(metadata=meta("bad"), data={"number": "3"}))
+        await setup.clock.settle()
+    assert looks.keys == [Key("team", name) for name in ("1", "1", "2", "3")]
+    assert setup.metrics.value(RECONCILE_ERRORS, "test", "ValueError") == 2
+
+
 async def test_it_looks_again_when_it_asked_to(setup: Setup, maps: Cache[ConfigMap]) -> None:
     looks = Looks(Result(after=3600), Result(after=60))
     async with setup.running(setup.controller(looks, For(maps))):
@@ -296,12 +315,13 @@ async def test_conflict_after_conflict_does_not_spin(setup: Setup, maps: Cache[C
 async def test_a_fault_is_logged_with_its_key_and_where_it_came_from(
     setup: Setup, maps: Cache[ConfigMap]
 ) -> None:
-    with capture_logs() as lines:
+    with capture_logs(processors=[merge_contextvars]) as lines:
         async with setup.running(setup.controller(Looks(ZeroDivisionError("a bug")), For(maps))):
             maps.saw(ConfigMap(metadata=meta("a")))
             await setup.clock.settle()
     (line,) = lines
     assert line["log_level"] == "error"
+    assert (line["controller"], line["namespace"], line["name"]) == ("test", "team", "a")
     assert isinstance(line["exc_info"], ZeroDivisionError)
 
 
