@@ -9,7 +9,7 @@ JOBS   ?= 2
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name words; do printf '  make %-9s %s\n' "$$name" "$$words"; done
 
 # Installed from the hashed lock only; remade whenever the lock or the project's metadata changes.
 $(STAMP): requirements/dev.txt pyproject.toml
