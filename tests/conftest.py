@@ -14,4 +14,4 @@ settings.register_profile(
 settings.register_profile("deep", parent=settings.get_profile("ci"), max_examples=5_000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
-pytest_plugins = ["support.cluster", "support.faultproxy"]
+pytest_plugins = ["support.cluster", "support.faultproxy", "support.measured"]

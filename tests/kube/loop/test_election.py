@@ -2,10 +2,8 @@
 
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-
-import pytest
 
 from hibernator.api.core import LEASES
 from hibernator.kube.client import Client
@@ -59,7 +57,7 @@ async def test_three_processes_through_every_fault_never_write_for_the_same_lead
     client: Client,
     namespace: str,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    tell: Callable[[str], None],
 ) -> None:
     recovered: dict[str, float] = {}
     async with fleet(cluster, client, namespace, tmp_path, SHORT) as three:
@@ -76,7 +74,8 @@ async def test_three_processes_through_every_fault_never_write_for_the_same_lead
             await three.progress()
             await leader.start()
         assert three.interleavings() == []
-        tell(capsys, SHORT, recovered, three)
+        for line in report(SHORT, recovered, three):
+            tell(line)
 
 
 async def test_a_lease_that_is_deleted_again_and_again_changes_nothing(
@@ -96,15 +95,17 @@ async def test_with_the_usual_times_another_leads_soon_after_a_leader_was_killed
     client: Client,
     namespace: str,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    tell: Callable[[str], None],
 ) -> None:
     async with fleet(cluster, client, namespace, tmp_path, USUAL) as three:
         leader = await three.progress()
         began = time.monotonic()
         leader.send(signal.SIGKILL)
         await three.taken_over_from(leader.identity)
+        recovered = time.monotonic() - began
         assert three.interleavings() == []
-        tell(capsys, USUAL, {"kill": time.monotonic() - began}, three)
+        for line in report(USUAL, {"kill": recovered}, three):
+            tell(line)
 
 
 async def test_the_second_signal_ends_a_process_that_takes_its_time_to_stop(
@@ -119,17 +120,10 @@ async def test_the_second_signal_ends_a_process_that_takes_its_time_to_stop(
         assert await leader.ended() == -signal.SIGTERM
 
 
-def tell(
-    capsys: pytest.CaptureFixture[str],
-    timing: tuple[float, float, float],
-    recovered: Mapping[str, float],
-    three: Fleet,
-) -> None:
+def report(timing: tuple[float, float, float], recovered: Mapping[str, float], three: Fleet) -> Iterator[str]:
     duration, renew_deadline, retry = timing
-    with capsys.disabled():
-        print(f"\nLease of {duration:g}/{renew_deadline:g}/{retry:g} s: seconds without a leader")  # noqa: T201 — the recovery times are part of what this proves
-        for fault, seconds in recovered.items():
-            print(f"  {fault.replace('_', ' '):<24}{seconds:6.2f}")  # noqa: T201 — likewise
-        writes = len(three.witness.history)
-        epochs = len({written.epoch for written in three.witness.history})
-        print(f"  {writes} writes by {epochs} leaders in turn, none out of turn")  # noqa: T201 — likewise
+    yield f"Lease of {duration:g}/{renew_deadline:g}/{retry:g} s, seconds without a leader after:"
+    for fault, seconds in recovered.items():
+        yield f"  {fault.replace('_', ' '):<24}{seconds:6.2f}"
+    epochs = {written.epoch for written in three.witness.history}
+    yield f"  {len(three.witness.history)} writes by {len(epochs)} leaders in turn, none out of turn"
