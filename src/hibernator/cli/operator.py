@@ -51,6 +51,7 @@ def _operator(chosen: Settings) -> None:
     environment and flag wins. `hibernator config` shows what they make together.
     """
     from hibernator.kube import credentials, logging
+    from hibernator.kube.election import LeaseLostError
     from hibernator.kube.errors import BadCredentials
     from hibernator.kube.manager import stopped_by_signals
     from hibernator.kube.memory import spare_the_caches
@@ -69,6 +70,10 @@ def _operator(chosen: Settings) -> None:
 
     try:
         asyncio.run(run())
+    except LeaseLostError as error:
+        raise CliError(
+            str(error), hint="Another replica leads now. Start this one again.", code=Exit.LOST
+        ) from error
     except BadCredentials as error:
         raise CliError(str(error), code=Exit.UNAVAILABLE) from error
 
