@@ -206,7 +206,7 @@ async def measure(cluster: Cluster, count: int) -> list[object]:
             client.create(CUSTOM_RESOURCE_DEFINITIONS, document) for document in map(manifest, DEFINITIONS)
         )
         await client.create(NAMESPACES, {"metadata": {"name": "hibernator-system"}})
-        cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+        cluster.until_established()
         async with operator(cluster, 3600) as empty:
             await empty.until(lambda: empty.metric("hibernator_leader") == 1)
             nothing = empty.memory()

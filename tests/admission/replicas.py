@@ -62,7 +62,7 @@ def installed(cluster: ClusterInTest) -> Iterator[Scalers]:
         Kind(v1beta1.TimeWindowScaler, group, "v1beta1", ours.kind.kind, ours.kind.plural),
     )
     cluster.request("POST", _CRDS, document)
-    cluster.kubectl("wait", f"crd/{scalers.definition}", "--for=condition=Established", "--timeout=60s")
+    cluster.until_established()
     try:
         yield scalers
     finally:

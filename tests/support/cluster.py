@@ -51,7 +51,7 @@ def _apply_crds(cluster: ClusterInTest) -> None:
         cluster.kubectl(
             "apply", "--server-side", "--force-conflicts", "--field-manager=tests", "-f", str(CRDS)
         )
-        cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", str(CRDS))
+        cluster.until_established()
 
 
 def pytest_configure(config: pytest.Config) -> None:

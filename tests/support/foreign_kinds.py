@@ -49,5 +49,4 @@ def install(cluster: ClusterInTest) -> None:
     """Make the API server know them; cheap when it does already."""
     items = json.dumps({"apiVersion": "v1", "kind": "List", "items": DEFINITIONS})
     cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", input=items)
-    names = [f"crd/{one['metadata']['name']}" for one in DEFINITIONS]
-    cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", *names)
+    cluster.until_established()

@@ -25,6 +25,7 @@ def demo(
     minutes; `hibernator controlplane build` does that beforehand. For example: `hibernator demo --for 3m`
     """
     from hibernator.controlplane.binaries import find_or_build
+    from hibernator.controlplane.cluster import KubectlError
     from hibernator.controlplane.errors import ControlPlaneError
     from hibernator.controlplane.progress import reporting
     from hibernator.controlplane.versions import needed
@@ -37,7 +38,7 @@ def demo(
         with reporting() as reporter:
             binaries = find_or_build(needed(nodes=False), reporter)
         summary = asyncio.run(play(binaries, typer.echo, speed=speed, seconds=seconds))
-    except ControlPlaneError as error:
+    except (ControlPlaneError, KubectlError) as error:
         raise CliError(str(error), code=Exit.UNAVAILABLE) from error
     until = summary.until.format_iso(unit="minute")
     typer.echo(f"{summary.changes} changes until {until}. Everything is gone again.")

@@ -24,11 +24,17 @@ from hibernator.controlplane.protocol import Failed, Ready, Report, Spec, State,
 
 _SUPERVISOR = "hibernator.controlplane.supervisor"
 _STOP_DEADLINE = 30  # seconds
+_ESTABLISHED_DEADLINE = 60  # seconds
 _LOOK_EVERY = 0.02  # seconds
 
 
 class KubectlError(Exception):
     """kubectl ended with an error; the text is what it wrote to its standard error."""
+
+
+def _is_established(crd: dict[str, Any]) -> bool:
+    conditions = crd.get("status", {}).get("conditions") or ()
+    return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,17 @@ class Cluster:
         """One request as the admin, for what need not be the work of kubectl."""
         admin = Access(self.url, self.ca, self.layout.cert(certs.ADMIN), self.layout.key(certs.ADMIN))
         return admin.request(method, path, body)
+
+    def until_established(self) -> None:
+        """Return once every CRD is served; `kubectl wait` fails on one that has no conditions yet."""
+        path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        deadline = time.monotonic() + _ESTABLISHED_DEADLINE
+        while missing := [
+            crd["metadata"]["name"] for crd in self.request("GET", path)["items"] if not _is_established(crd)
+        ]:
+            if time.monotonic() > deadline:
+                raise ControlPlaneError(f"the API server does not serve {', '.join(missing)}")
+            time.sleep(_LOOK_EVERY)
 
     def writes(self, namespace: str | None = None) -> list[Write]:
         """Every write that the API server answered so far, oldest first, from its audit log."""

@@ -56,7 +56,7 @@ async def play(binaries: Binaries, say: Say, *, speed: float, seconds: float | N
 def _set(cluster: Cluster) -> None:
     crds = "---\n".join(to_yaml(manifest(definition)) for definition in DEFINITIONS)
     cluster.kubectl("apply", "--server-side", "-f", "-", input=crds)
-    cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+    cluster.until_established()
     cluster.kubectl("create", "namespace", "hibernator-system")
     scene = files("hibernator.demo").joinpath("scene.yaml").read_text("utf-8")
     cluster.kubectl("apply", "-f", "-", input=scene)

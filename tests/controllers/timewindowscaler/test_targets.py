@@ -52,7 +52,7 @@ async def test_an_hpa_that_comes_later_is_used_from_then_on(scene: Scene) -> Non
 @pytest.fixture
 def keda(scene: Scene) -> None:
     scene.cluster.kubectl("apply", "-f", "-", input=json.dumps(KEDA))
-    scene.cluster.kubectl("wait", "--for=condition=Established", "crd/scaledobjects.keda.sh")
+    scene.cluster.until_established()
 
 
 async def test_a_keda_scaled_object_is_paused_at_the_number(scene: Scene, keda: None) -> None:

@@ -130,7 +130,7 @@ async def test_a_daemon_set_sleeps_on_no_node_and_wakes_where_it_was(scene: Scen
 
 async def test_anything_with_a_scale_subresource_is_scaled_by_it(scene: Scene) -> None:
     scene.cluster.kubectl("apply", "-f", "-", input=json.dumps(FLEET))
-    scene.cluster.kubectl("wait", "--for=condition=Established", "crd/fleets.example.com")
+    scene.cluster.until_established()
     fleet = {
         "apiVersion": "example.com/v1",
         "kind": "Fleet",
