@@ -2,9 +2,10 @@
 
 import asyncio
 import sys
+import time
 from pathlib import Path
 
-from whenever import Instant
+from whenever import Instant, TimeDelta
 
 from hibernator.kube import credentials, logging
 from hibernator.kube.clock import ScaledClock
@@ -13,7 +14,8 @@ from hibernator.operator.app import operator
 from hibernator.operator.settings import Settings
 
 
-async def main(kubeconfig: str, start: str, port: str) -> None:
+async def main(kubeconfig: str, boundary: str, crossed_at: str, port: str) -> None:
+    """Run so that this clock reads `boundary` when the real one reads `crossed_at`."""
     settings = Settings(
         listen=f"127.0.0.1:{port}",
         database=f"sqlite:///{Path(kubeconfig).parent}/audit.db",
@@ -22,7 +24,8 @@ async def main(kubeconfig: str, start: str, port: str) -> None:
         scaler_minimum=0.0,
         workers=64,
     )
-    clock = ScaledClock(1.0, Instant.parse_iso(start))
+    start = Instant.parse_iso(boundary) - TimeDelta(seconds=float(crossed_at) - time.time())
+    clock = ScaledClock(1.0, start)
     async with operator(settings, credentials.find(kubeconfig), clock=clock) as made:
         with stopped_by_signals(made.manager):
             await made.manager.run()

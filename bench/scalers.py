@@ -22,7 +22,7 @@ from typing import Any
 
 import aiohttp
 import msgspec
-from whenever import Instant, TimeDelta
+from whenever import Instant
 
 from _table import show
 from hibernator.api.core import DEPLOYMENTS, NAMESPACES, Deployment
@@ -187,12 +187,11 @@ class Process:
 async def operator(cluster: Cluster, seconds_before: float) -> AsyncIterator[Process]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    start = BOUNDARY - TimeDelta(seconds=seconds_before)
+    boundary = time.time() + seconds_before
     script = Path(__file__).with_name("_scaler_operator.py")
     process = await asyncio.create_subprocess_exec(
-        sys.executable, str(script), str(cluster.kubeconfig), start.format_iso(), str(port)
+        sys.executable, str(script), str(cluster.kubeconfig), BOUNDARY.format_iso(), str(boundary), str(port)
     )
-    boundary = time.time() + seconds_before
     try:
         yield Process(process, port, boundary)
     finally:
