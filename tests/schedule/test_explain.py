@@ -163,7 +163,10 @@ def test_a_scaler_explains_grace_holidays_defaults_and_unknown_zones() -> None:
     )
     timeline = ScalerTimeline.of(written, Holidays.on(date(2026, 2, 9)))
     grace = timeline.explain(utc("2026-02-02 17:00:30"))
-    assert grace.answer.message == "2 replicas, kept for the grace period; 1 will do then."
+    assert (
+        grace.answer.message
+        == "2 replicas, kept by the grace period until Mon 2026-02-02 17:01; 1 will do then."
+    )
     assert grace.rules[-1] == Rule("grace period", True, True, "1 replica wanted, 2 kept a little longer")
     assert grace.otherwise == (
         "Without the grace period: 1 replica, the default: no window covers this time (UTC).",
@@ -187,7 +190,8 @@ def consistent(explanation: Explanation[Any]) -> None:
     assert all(rule.name and rule.why for rule in explanation.rules)
     assert all(sentence.endswith(".") for sentence in explanation.otherwise)
     if explanation.following is not None:
-        assert explanation.following.message != explanation.answer.message
+        now, then = explanation.answer, explanation.following
+        assert (now.message, now.window) != (then.message, then.window)
 
 
 @given(weeks(), off_hours(), st.sampled_from(["ignore", "sleep-all-day", "stay-awake"]), st.data())

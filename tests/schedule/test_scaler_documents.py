@@ -217,6 +217,18 @@ def test_a_grace_of_ages_is_no_trouble_even_where_the_most_is_never_wanted() -> 
     assert ScalerTimeline.of(spec).at(utc("2026-02-03 12:00")).value == 5
 
 
+def test_a_grace_that_ends_together_with_a_step_goes_straight_over_to_the_next() -> None:
+    """From five at 20:00 past two, which is wanted for just as long as the grace, to zero at midnight."""
+    spec = scaler("Wed 00:00-20:00 5", "Wed 20:00-00:00 2", gracePeriodSeconds=4 * 3600)
+    timeline = ScalerTimeline.of(spec)
+    assert story(timeline, "2026-02-04 19:00", "2026-02-05 06:00", "UTC") == [
+        "Wed 19:00 5 Window",
+        "Wed 20:00 5 GracePeriod",
+        "Thu 00:00 0 OutsideWindows",
+    ]
+    assert [each.value for each in timeline.between(utc("2026-02-05 03:00"), utc("2026-02-05 03:30"))] == [0]
+
+
 def test_a_rise_during_grace_above_the_old_number_takes_effect_at_once() -> None:
     spec = scaler("Mon 09:00-12:00 5", "Mon 12:10-12:20 8", gracePeriodSeconds=3600)
     assert ScalerTimeline.of(spec).at(utc("2026-02-02 12:10")).value == 8

@@ -61,12 +61,13 @@ def with_grace(steps: Steps[Verdict[int]], settled: int, grace: int) -> Steps[Ve
 def settled_step(steps: Steps[Verdict[int]], before: int, grace: int, most: int) -> int | None:
     """The last step from which to begin so that all from `before` on is right.
 
-    Nothing is kept above the most that is ever wanted, and no grace outlasts a step as long as itself.
+    Nothing is kept above the most that is ever wanted, and no grace outlasts a step longer than itself. (One
+    that ends together with the step goes over to the next step's value without ever taking this one's.)
     """
     end = before
     for i in reversed(range(bisect_right(steps.starts, before))):
         start = steps.starts[i]
-        if steps.values[i].value == most or end - start >= grace:
+        if steps.values[i].value == most or end - start > grace:
             return i
         end = start
     return None

@@ -10,7 +10,7 @@ from hibernator.schedule.explanation import Explanation
 from hibernator.schedule.grace import settled_step, with_grace
 from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays
 from hibernator.schedule.labels import OFF_HOURS, all_day_label, label
-from hibernator.schedule.scaler_words import ScaledWindow, ScalerRules
+from hibernator.schedule.scaler_words import AfterGrace, ScaledWindow, ScalerRules
 from hibernator.schedule.steps import Steps, cut, overlay
 from hibernator.schedule.ticks import DAY, FIRST, SECOND, WEEK, from_instant
 from hibernator.schedule.timeline import HORIZON, Piece, Timeline
@@ -129,7 +129,17 @@ class ScalerTimeline(Timeline[int]):
         return verdict.source
 
     def _message(self, verdict: Verdict[int], ticks: int) -> str:
-        return words.message(self._rules, verdict, self._wanted(ticks, ticks + 1).values[0], ticks)
+        return words.message(self._rules, verdict, ticks, self._after_grace(verdict, ticks))
+
+    def _after_grace(self, verdict: Verdict[int], ticks: int) -> AfterGrace | None:
+        if verdict.reason is not Reason.GRACE_PERIOD:
+            return None
+        steps = self._lay_out(ticks, ticks + self._grace + 1)
+        return next(
+            AfterGrace(start, following.value)
+            for start, following in zip(steps.starts, steps.values, strict=True)
+            if following.reason is not Reason.GRACE_PERIOD
+        )
 
 
 def _on_holidays(mode: HolidayMode, windows: Sequence[ScaledWindow], default: int) -> Verdict[int] | None:

@@ -28,7 +28,16 @@ class ScalerRules(NamedTuple):
     holiday: Verdict[int] | None  # what holidays do, unless they are ignored
 
 
-def message(rules: ScalerRules, verdict: Verdict[int], wanted: Verdict[int], ticks: int) -> str:
+class AfterGrace(NamedTuple):
+    """When a grace period in progress ends, and how many replicas will do then."""
+
+    ticks: int
+    replicas: int
+
+
+def message(
+    rules: ScalerRules, verdict: Verdict[int], ticks: int, after_grace: AfterGrace | None = None
+) -> str:
     replicas = _count(verdict.value)
     match verdict.reason:
         case Reason.WINDOW:
@@ -38,8 +47,9 @@ def message(rules: ScalerRules, verdict: Verdict[int], wanted: Verdict[int], tic
             return f"{replicas}, the default: {rules.holidays.text(rules.zone, ticks)}, and no window counts."
         case Reason.HOLIDAY_OPEN:
             return f"{replicas}, the most of any window: {rules.holidays.text(rules.zone, ticks)}."
-        case Reason.GRACE_PERIOD:
-            return f"{replicas}, kept for the grace period; {wanted.value} will do then."
+        case Reason.GRACE_PERIOD if after_grace is not None:
+            end = local_text(rules.zone, after_grace.ticks)
+            return f"{replicas}, kept by the grace period until {end}; {after_grace.replicas} will do then."
         case Reason.INVALID_TIMEZONE:
             return f"{replicas}, the default: the timezone is unknown, so that no window can match."
         case _:
@@ -63,9 +73,9 @@ def otherwise(
     """What would have to be different; `beneath` is what windows say, and what they say with holidays."""
     windows_say, wanted = beneath
     if verdict.reason is Reason.GRACE_PERIOD:
-        return (f"Without the grace period: {message(rules, wanted, wanted, ticks)}",)
+        return (f"Without the grace period: {message(rules, wanted, ticks)}",)
     if verdict.reason in {Reason.HOLIDAY_CLOSED, Reason.HOLIDAY_OPEN}:
-        return (f"On any other day: {message(rules, windows_say, windows_say, ticks)}",)
+        return (f"On any other day: {message(rules, windows_say, ticks)}",)
     if verdict.reason is Reason.WINDOW:
         *others, winner = _matching(rules, ticks)
         beaten = f"the window {others[-1].window} would win" if others else "the default would hold"
