@@ -214,10 +214,11 @@ async def test_a_kind_that_nobody_knows_is_a_missing_target(scene: Scene) -> Non
 
 async def test_a_share_that_was_overruled_through_v1alpha1_does_not_come_back(scene: Scene) -> None:
     def through_v1alpha1(replicas: int) -> None:
-        path = f"/apis/kyklos.io/v1alpha1/namespaces/{scene.namespace}/timewindowscalers/hours"
-        found = scene.cluster.request("GET", path)
-        found["spec"]["windows"][0]["replicas"] = replicas
-        scene.cluster.request("PUT", path, found)
+        change = [{"op": "replace", "path": "/spec/windows/0/replicas", "value": replicas}]
+        kind = "timewindowscalers.v1alpha1.kyklos.io"
+        scene.cluster.kubectl(
+            "-n", scene.namespace, "patch", kind, "hours", "--type=json", "-p", json.dumps(change)
+        )
 
     async with converting(scene) as run:
         await applied(scene, workload(replicas=10), beta(window={"replicas": "50%"}))
