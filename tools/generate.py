@@ -11,13 +11,14 @@ from pathlib import Path
 
 from hibernator.admission import guard
 from hibernator.api.kinds import DEFINITIONS
+from hibernator.operator.roles import Home, grants, roles
 from tools import (
     api_reference,
     audit_reference,
     commands_reference,
     crds,
+    documents,
     metrics_reference,
-    policies,
     timeline_picture,
 )
 
@@ -31,7 +32,9 @@ def outputs() -> Iterator[Output]:
     """Every generated file, relative to the checkout."""
     for definition in DEFINITIONS:
         yield Path("config/crd", f"{definition.kind.resource}.yaml"), partial(crds.text, definition)
-    yield Path("config/policies", f"{guard.NAME}.yaml"), partial(policies.text, guard.policies())
+    yield Path("config/policies", f"{guard.NAME}.yaml"), partial(documents.text, guard.policies())
+    yield Path("config/rbac/roles.yaml"), partial(documents.text, roles())
+    yield Path("config/rbac/operator.yaml"), partial(documents.text, grants(Home()))
     yield Path("docs/reference/api.md"), api_reference.text
     yield Path("docs/reference/audit-events.md"), audit_reference.text
     yield Path("docs/reference/commands.md"), commands_reference.text

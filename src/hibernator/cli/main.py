@@ -6,7 +6,7 @@ import sys
 import typer
 
 from hibernator import __version__
-from hibernator.cli import audit, controlplane, crds, demo, exception, operator, plan, scaler
+from hibernator.cli import audit, controlplane, crds, demo, exception, manifests, operator, plan, scaler
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.offline import commands as offline
 
@@ -43,6 +43,7 @@ app.add_typer(plan.app, name="plan")
 app.add_typer(scaler.app, name="scaler")
 app.command()(crds.crds)
 app.command()(demo.demo)
+app.command()(manifests.manifests)
 app.command()(operator.operator)
 app.command()(operator.config)
 app.command()(offline.simulate)

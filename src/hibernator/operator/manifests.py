@@ -1,0 +1,35 @@
+"""All that a cluster needs besides the Deployment, in the order in which it can be applied."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from hibernator.admission import guard
+from hibernator.api.core import LEASES
+from hibernator.api.crd import manifest
+from hibernator.api.kinds import DEFINITIONS
+from hibernator.operator.app import LEASE
+from hibernator.operator.roles import Home, grants, roles
+
+
+def manifests(home: Home) -> Iterator[dict[str, Any]]:
+    yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": home.namespace}}
+    yield from map(manifest, DEFINITIONS)
+    yield from roles()
+    yield from grants(home)
+    yield from policies()
+    yield lease(home)
+
+
+def policies() -> Iterator[dict[str, Any]]:
+    """What the API server itself refuses."""
+    yield from guard.policies()
+
+
+def lease(home: Home) -> dict[str, Any]:
+    """A Lease that nobody holds: the first replica takes it at once instead of waiting out a vacancy."""
+    return {
+        "apiVersion": LEASES.api_version,
+        "kind": LEASES.kind,
+        "metadata": {"name": LEASE, "namespace": home.namespace},
+        "spec": {},
+    }
