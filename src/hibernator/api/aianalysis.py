@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Conditions, Model, Object, ObservedGeneration, rule, says, unchanged
+from hibernator.api.people import ApproverLevels, EscalateAt
 from hibernator.api.references import LocalReference
 from hibernator.api.windows import DURATION
 
@@ -67,10 +68,13 @@ class AIAnalysisStatus(Model):
         str, says("Why it is in that phase, in one word such as `LowConfidence` or `ApprovalTimeout`.")
     ] = ""
     message: Annotated[str, says("Why, in words.")] = ""
+    phase_since: Annotated[datetime | None, says("Since when it is in that phase.")] = None
     approval_required: Annotated[bool | None, says("Whether people must agree.")] = None
     approval_context: Annotated[ApprovalContext | None, says("What people will look at.")] = None
     approval_deadline: Annotated[datetime | None, says("By when people must have decided.")] = None
     deadline_source: Annotated[DeadlineSource | None, says("Who set that time.")] = None
+    approvers: ApproverLevels = ()
+    escalate_at: EscalateAt = None
     remediation_approval_request_ref: Annotated[
         LocalReference | None, says("The RemediationApprovalRequest that asks them.")
     ] = None

@@ -1,8 +1,9 @@
 """How people, their roles and their words appear in the API, wherever somebody must agree to something."""
 
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Literal
 
-from hibernator.api.meta import says
+from hibernator.api.meta import Model, says
 
 EMAIL = r"^[^@\s]+@[^@\s]+$"
 
@@ -16,3 +17,25 @@ Channel = Annotated[
     str, says("Through what it came, such as `kubectl`, `slack`, `link` or `dashboard`.", maxLength=64)
 ]
 Words = Annotated[str, says("Why, in words.", maxLength=1024)]
+
+
+class ApproverLevel(Model):
+    level: Annotated[Literal["L1", "L2"], says("`L1` is asked at once, `L2` from `escalateAt` on.")]
+    emails: Annotated[
+        tuple[Email, ...], says("People of this level.", maxItems=20, x_kubernetes_list_type="set")
+    ] = ()
+    roles: Annotated[
+        tuple[Role, ...], says("Roles of this level.", maxItems=20, x_kubernetes_list_type="set")
+    ] = ()
+
+
+ApproverLevels = Annotated[
+    tuple[ApproverLevel, ...],
+    says(
+        "Who is asked, in two levels; everybody who may approve when absent.",
+        maxItems=2,
+        x_kubernetes_list_type="map",
+        x_kubernetes_list_map_keys=["level"],
+    ),
+]
+EscalateAt = Annotated[datetime | None, says("From when on the second level is asked too.")]

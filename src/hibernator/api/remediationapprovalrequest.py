@@ -9,22 +9,23 @@ from typing import Annotated, Literal
 from hibernator.api.aianalysis import ApprovalContext, DeadlineSource
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Conditions, Model, Object, ObservedGeneration, rule, says
-from hibernator.api.people import Channel, Email, Role, User, Words
+from hibernator.api.people import ApproverLevels, Channel, EscalateAt, User, Words
 from hibernator.api.references import LocalReference
 
 Decision = Literal["", "Approved", "Rejected", "Expired"]
 
 _IS_DECISION = "c.type in ['Approved', 'Rejected']"
+_IS_OPEN = "(!has(oldSelf.status.decision) || oldSelf.status.decision == '')"
 
 
-class ApproverLevel(Model):
-    level: Annotated[Literal["L1", "L2"], says("`L1` is asked at once, `L2` from `escalateAt` on.")]
-    emails: Annotated[
-        tuple[Email, ...], says("People of this level.", maxItems=20, x_kubernetes_list_type="set")
-    ] = ()
-    roles: Annotated[
-        tuple[Role, ...], says("Roles of this level.", maxItems=20, x_kubernetes_list_type="set")
-    ] = ()
+class RefusedDecision(Model):
+    """A decision that does not count, set aside by the operator so that others can still decide."""
+
+    by: Annotated[User, says("Who decided; empty when nobody knows.")]
+    decision: Annotated[Literal["Approved", "Rejected"], says("What they decided.")]
+    at: Annotated[datetime, says("When the operator set it aside.")]
+    reason: Annotated[str, says("Why it does not count, in one word such as `NotAsked`.", maxLength=64)]
+    message: Annotated[str, says("Why it does not count, in words.", maxLength=8192)] = ""
 
 
 class RemediationApprovalRequestSpec(Model):
@@ -36,16 +37,8 @@ class RemediationApprovalRequestSpec(Model):
     remediation_request_ref: Annotated[
         LocalReference | None, says("The RemediationRequest that all of this is about.")
     ] = None
-    approvers: Annotated[
-        tuple[ApproverLevel, ...],
-        says(
-            "Who is asked, in two levels; everybody who may approve when absent.",
-            maxItems=2,
-            x_kubernetes_list_type="map",
-            x_kubernetes_list_map_keys=["level"],
-        ),
-    ] = ()
-    escalate_at: Annotated[datetime | None, says("From when on the second level is asked too.")] = None
+    approvers: ApproverLevels = ()
+    escalate_at: EscalateAt = None
 
 
 class RemediationApprovalRequestStatus(Model):
@@ -63,12 +56,18 @@ class RemediationApprovalRequestStatus(Model):
     )
 
     decision: Annotated[Decision, says("What was decided; empty while it is open.")] = ""
-    decided_by: Annotated[User, says("Who decided, as Kubernetes authenticated them.")] = ""
+    decided_by: Annotated[
+        User, says("Who decided, as Kubernetes authenticated them; written in one go with the condition.")
+    ] = ""
     decided_at: Annotated[datetime | None, says("When it was decided.")] = None
     decided_via: Channel = ""
     decision_message: Words = ""
     deadline_source: Annotated[DeadlineSource | None, says("Who set `requiredBy`.")] = None
     escalated_at: Annotated[datetime | None, says("When the second level was asked.")] = None
+    refused: Annotated[
+        tuple[RefusedDecision, ...],
+        says("Decisions that do not count, the newest last; only the operator writes here.", maxItems=10),
+    ] = ()
     message: Annotated[str, says("What goes on, in words.")] = ""
     observed_generation: ObservedGeneration = None
     conditions: Conditions = ()
@@ -78,11 +77,24 @@ class RemediationApprovalRequest(Object, kw_only=True):
     """Asks people whether a remediation may be carried out, by a deadline."""
 
     RULES = (
+        # What does not count may go, but only into the list of what was refused.
         rule(
             "!has(oldSelf.status) || !has(oldSelf.status.conditions) || oldSelf.status.conditions"
             f".filter(c, {_IS_DECISION}).all(c,"
-            " has(self.status) && has(self.status.conditions) && c in self.status.conditions)",
+            " (has(self.status) && has(self.status.conditions) && c in self.status.conditions)"
+            f" || ({_IS_OPEN} && has(self.status) && has(self.status.refused) && self.status.refused.exists("
+            "r, r.decision == c.type"
+            " && r.by == (has(oldSelf.status.decidedBy) ? oldSelf.status.decidedBy : ''))))",
             "A decision can be neither changed nor taken back",
+            field=".status",
+            reason="FieldValueForbidden",
+        ),
+        rule(
+            f"!has(oldSelf.status) || {_IS_OPEN} || !has(self.status) || !has(self.status.conditions)"
+            f" || self.status.conditions.filter(c, {_IS_DECISION}).all(c,"
+            " has(oldSelf.status.conditions) && c in oldSelf.status.conditions)",
+            "It is decided already: nothing can be added",
+            naming="'It is decided already (' + oldSelf.status.decision + '): nothing can be added'",
             field=".status",
             reason="FieldValueForbidden",
         ),
