@@ -11,6 +11,7 @@ from pathlib import Path
 
 from hibernator.admission import guard
 from hibernator.api.kinds import DEFINITIONS
+from hibernator.operator.manifests import POLICIES
 from hibernator.operator.roles import Home, grants, roles
 from tools import (
     api_reference,
@@ -33,6 +34,11 @@ def outputs() -> Iterator[Output]:
     for definition in DEFINITIONS:
         yield Path("config/crd", f"{definition.kind.resource}.yaml"), partial(crds.text, definition)
     yield Path("config/policies", f"{guard.NAME}.yaml"), partial(documents.text, guard.policies())
+    for policy in POLICIES:
+        yield (
+            Path("config/policies", f"{policy.name}.yaml"),
+            partial(documents.text, policy.documents(Home().user)),
+        )
     yield Path("config/rbac/roles.yaml"), partial(documents.text, roles())
     yield Path("config/rbac/operator.yaml"), partial(documents.text, grants(Home()))
     yield Path("docs/reference/api.md"), api_reference.text

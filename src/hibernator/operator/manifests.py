@@ -1,14 +1,20 @@
 """All that a cluster needs besides the Deployment, in the order in which it can be applied."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
-from hibernator.admission import guard
+from hibernator.admission import guard, policies_exceptions, policies_remediations
 from hibernator.api.core import LEASES
 from hibernator.api.crd import manifest
 from hibernator.api.kinds import DEFINITIONS
 from hibernator.operator.app import LEASE
 from hibernator.operator.roles import Home, grants, roles
+
+POLICIES: Final = (
+    policies_exceptions.REQUESTS,
+    policies_exceptions.DECISIONS,
+    policies_remediations.DECISIONS,
+)
 
 
 def manifests(home: Home) -> Iterator[dict[str, Any]]:
@@ -16,13 +22,15 @@ def manifests(home: Home) -> Iterator[dict[str, Any]]:
     yield from map(manifest, DEFINITIONS)
     yield from roles()
     yield from grants(home)
-    yield from policies()
+    yield from policies(home)
     yield lease(home)
 
 
-def policies() -> Iterator[dict[str, Any]]:
-    """What the API server itself refuses."""
+def policies(home: Home) -> Iterator[dict[str, Any]]:
+    """What the API server itself refuses, to everybody but the operator."""
     yield from guard.policies()
+    for policy in POLICIES:
+        yield from policy.documents(home.user)
 
 
 def lease(home: Home) -> dict[str, Any]:

@@ -1,0 +1,99 @@
+"""What the API server itself refuses, also while none of our processes runs: who may write what.
+
+Shape is for the CRDs and look-ups are for the webhooks. Here it is about names: a decision is added in one's
+own name or not at all, and who asked for something stays the one who asked. Only the operator is excepted, by
+its name.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from hibernator.api.kind import Kind
+
+OWN_CHANNELS: Final = ("", "api", "cli", "kubectl")  # those through which people write for themselves
+USER: Final = "request.userInfo.username"
+
+_API: Final = "admissionregistration.k8s.io/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What must hold, and the sentence for whoever it does not hold for, as text or as CEL."""
+
+    cel: str
+    message: str
+    naming: str = ""
+
+    def document(self) -> dict[str, str]:
+        words = {"expression": self.cel, "message": self.message, "messageExpression": self.naming}
+        return {key: word for key, word in words.items() if word} | {"reason": "Forbidden"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    name: str
+    kind: Kind[Any]
+    part: str = ""
+    operations: tuple[str, ...]
+    variables: Mapping[str, str] = field(default_factory=dict)  # each may use those before it
+    checks: tuple[Check, ...]
+
+    def documents(self, operator: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The policy and its binding; `operator` is the user to whom it does not apply."""
+        resource = f"{self.kind.plural}/{self.part}" if self.part else self.kind.plural
+        rule = {
+            "apiGroups": [self.kind.group],
+            "apiVersions": [self.kind.version],
+            "resources": [resource],
+            "operations": list(self.operations),
+        }
+        spec = {
+            "failurePolicy": "Fail",
+            "matchConstraints": {"resourceRules": [rule]},
+            "matchConditions": [{"name": "not-the-operator", "expression": f"{USER} != {quoted(operator)}"}],
+            "variables": [{"name": name, "expression": cel} for name, cel in self.variables.items()],
+            "validations": [check.document() for check in self.checks],
+        }
+        binding = {"policyName": self.name, "validationActions": ["Deny"]}
+        return (
+            _document("ValidatingAdmissionPolicy", self.name, spec),
+            _document("ValidatingAdmissionPolicyBinding", self.name, binding),
+        )
+
+
+def quoted(text: str) -> str:
+    """Text as CEL writes it."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def listed(texts: Iterable[str]) -> str:
+    return "[" + ", ".join(map(quoted, texts)) + "]"
+
+
+def same(path: str) -> str:
+    """Write the CEL that a field of the object is as it was, there or not."""
+    return f"object.?{path} == oldObject.?{path}"
+
+
+def may(verb: str, kind: Kind[Any], part: str = "") -> str:
+    """Write the CEL that the roles of the user allow them something on this very object."""
+    where = f".subresource({quoted(part)})" if part else ""
+    return (
+        f"authorizer.group({quoted(kind.group)}).resource({quoted(kind.plural)}){where}"
+        f".namespace(request.namespace).name(request.name).check({quoted(verb)}).allowed()"
+    )
+
+
+def approver(kind: Kind[Any], decides: str) -> Check:
+    """Whoever decides needs the verb `approve` on what is decided."""
+    return Check(
+        f"!({decides}) || {may('approve', kind)}",
+        "You may not approve or reject this: ask for the ClusterRole hibernator-approver",
+        f"{USER} + ' may not approve or reject here: ask for the ClusterRole hibernator-approver"
+        " in the namespace ' + request.namespace",
+    )
+
+
+def _document(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": _API, "kind": kind, "metadata": {"name": name}, "spec": spec}

@@ -1,0 +1,157 @@
+"""Who may write what of a ScheduleException: decisions as with certificates, and a requester who stays."""
+
+from typing import Final
+
+import msgspec
+
+from hibernator.admission.policies import (
+    OWN_CHANNELS,
+    USER,
+    Check,
+    Policy,
+    approver,
+    listed,
+    may,
+    quoted,
+    same,
+)
+from hibernator.api.exceptionstatus import ScheduleExceptionStatus
+from hibernator.api.scheduleexception import EXCEPTIONS
+from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL
+from hibernator.decisions.scheduleexception_request import REQUESTED_BY
+
+_IS_NEW: Final = "oldObject == null"
+_DECIDES: Final = "variables.approvals.size() + variables.rejections.size() > 0"
+_STATUS: Final = " && ".join(
+    same(f"status.?{field.encode_name}")
+    for field in msgspec.structs.fields(ScheduleExceptionStatus)
+    if field.name not in {"approvals", "rejections"}
+)
+
+
+def _metadata(of: str, part: str, key: str) -> str:
+    return f"{of}.metadata.?{part}[?{quoted(key)}].orValue('')"
+
+
+def _has_finalizer(of: str) -> str:
+    return f"{quoted(FINALIZER)} in {of}.metadata.?finalizers.orValue([])"
+
+
+def _entries(of: str, name: str) -> str:
+    return f"{of}.?status.?{name}.orValue([])"
+
+
+def _added(name: str) -> str:
+    return f"{_entries('object', name)}.filter(entry, !(entry in {_entries('oldObject', name)}))"
+
+
+REQUESTS: Final = Policy(
+    name="hibernator-exception-requests",
+    kind=EXCEPTIONS,
+    operations=("CREATE", "UPDATE"),
+    variables={
+        "by": _metadata("object", "annotations", REQUESTED_BY),
+        "was": f"{_IS_NEW} ? '' : {_metadata('oldObject', 'annotations', REQUESTED_BY)}",
+        "needed": "object.spec.?approvalRequired.orValue(false)",
+        "wasNeeded": f"!({_IS_NEW}) && oldObject.spec.?approvalRequired.orValue(false)",
+        "cancels": f"object.spec.?cancelled.orValue(false)"
+        f" && !({_IS_NEW}) && !oldObject.spec.?cancelled.orValue(false)",
+        "label": _metadata("object", "labels", PLAN_LABEL),
+    },
+    checks=(
+        Check(
+            f"!({_IS_NEW}) || variables.by in ['', {USER}]",
+            f"The annotation {REQUESTED_BY} must be your own name",
+            f"'The annotation {REQUESTED_BY} is ' + variables.by + ', and you are ' + {USER}"
+            " + ': write your own name, or leave it out'",
+        ),
+        Check(
+            f"{_IS_NEW} || variables.by == variables.was"
+            f" || (variables.was == '' && !variables.wasNeeded && variables.by == {USER})",
+            f"The annotation {REQUESTED_BY} says who asked for this, and never changes",
+        ),
+        Check(
+            "!variables.needed || variables.wasNeeded || variables.by != ''",
+            f"Nobody would know who asks for approval: add the annotation {REQUESTED_BY} with your name",
+            "'Nobody would know who asks for approval: the webhook that notes it down does not answer."
+            f" Add the annotation {REQUESTED_BY}: ' + {USER} + ', or use `hibernator exception create`'",
+        ),
+        Check(
+            f"{_IS_NEW} || !(variables.needed || variables.wasNeeded) || object.spec == oldObject.spec"
+            f" || variables.by == {USER}",
+            "Only who asked for an exception may change, submit or cancel it",
+            "'Only ' + variables.by + ', who asked for this exception, may change, submit or cancel it."
+            " Create one of your own'",
+        ),
+        Check(
+            f"!variables.cancels || variables.by in ['', {USER}]",
+            "Only who asked for an exception may cancel it",
+            "'Only ' + variables.by + ', who asked for this exception, may cancel it'",
+        ),
+        Check(
+            f"variables.label in ['', object.spec.planRef.name] || (!({_IS_NEW})"
+            f" && variables.label == {_metadata('oldObject', 'labels', PLAN_LABEL)})",
+            f"The label {PLAN_LABEL} is set by the operator and names the plan of spec.planRef: leave it out",
+        ),
+        Check(
+            f"{_IS_NEW} || !({_has_finalizer('oldObject')}) || {_has_finalizer('object')}"
+            f" || {may('update', EXCEPTIONS, 'finalizers')}",
+            f"The finalizer {FINALIZER} is for the operator to remove. Where there is no operator any more,"
+            f" somebody who may update {EXCEPTIONS.plural}/finalizers can do it",
+        ),
+        Check(
+            f"object.spec.planRef.?namespace.orValue('') in ['', request.namespace]"
+            f" || (!({_IS_NEW}) && object.spec == oldObject.spec)",
+            "spec.planRef.namespace must be the exception's own namespace: leave it out",
+        ),
+    ),
+)
+
+DECISIONS: Final = Policy(
+    name="hibernator-exception-decisions",
+    kind=EXCEPTIONS,
+    part="status",
+    operations=("UPDATE",),
+    variables={"approvals": _added("approvals"), "rejections": _added("rejections")},
+    checks=(
+        Check(
+            _STATUS,
+            "Only the operator writes this status. People may add one entry to approvals or rejections, as"
+            " `hibernator exception approve` does",
+        ),
+        Check(
+            f"variables.approvals.all(entry, entry.approvedBy == {USER})"
+            f" && variables.rejections.all(entry, entry.rejectedBy == {USER})",
+            "Decide in your own name only",
+            f"'You are ' + {USER} + ': decide in your own name only'",
+        ),
+        approver(EXCEPTIONS, _DECIDES),
+        Check(
+            f"!({_DECIDES}) || !({_entries('oldObject', 'approvals')}.exists(e, e.approvedBy == {USER})"
+            f" || {_entries('oldObject', 'rejections')}.exists(e, e.rejectedBy == {USER}))",
+            "You have decided already, and that is final",
+        ),
+        Check(
+            "variables.approvals.size() + variables.rejections.size() <= 1",
+            "Approve or reject, not both",
+        ),
+        Check(
+            f"!({_DECIDES}) || (object.spec.?approvalRequired.orValue(false)"
+            " && !object.spec.?draft.orValue(false) && !object.spec.?cancelled.orValue(false)"
+            " && !(oldObject.?status.?approvalState.orValue('') in ['Approved', 'Rejected'])"
+            " && !(oldObject.?status.?state.orValue('') in ['Cancelled', 'Expired']))",
+            "This exception does not wait for anybody's decision (any more)",
+        ),
+        Check(
+            "variables.approvals.all(entry, entry.?uid.orValue('') == object.metadata.uid"
+            " && entry.?specHash.orValue('') != '')",
+            "An approval says what was approved, by uid and specHash of this very exception: use"
+            " `hibernator exception approve`",
+        ),
+        Check(
+            "(variables.approvals + variables.rejections)"
+            f".all(entry, entry.?channel.orValue('') in {listed(OWN_CHANNELS)})",
+            "The channel of a decision that you write yourself is cli, kubectl or api",
+        ),
+    ),
+)

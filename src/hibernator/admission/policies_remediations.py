@@ -1,0 +1,68 @@
+"""Who may decide a RemediationApprovalRequest: whoever may `approve` it, once, in their own name.
+
+A person adds the condition `Approved` or `Rejected`. A condition has no room for a name, so it is carried by
+`status.decidedBy`, written in the same request: by the person, or by the webhook where they left it out. It is
+checked here, either way. All else in the status, `decidedAt` and `decisionMessage` included, is the operator's.
+"""
+
+from typing import Final
+
+import msgspec
+
+from hibernator.admission.policies import OWN_CHANNELS, USER, Check, Policy, approver, listed, same
+from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequestStatus
+
+_THEIRS: Final = {"conditions", "decided_by", "decided_via"}
+_STATUS: Final = " && ".join(
+    same(f"status.?{field.encode_name}")
+    for field in msgspec.structs.fields(RemediationApprovalRequestStatus)
+    if field.name not in _THEIRS
+)
+_DECIDES: Final = "variables.decisions.size() > 0"
+
+
+def _conditions(of: str, *, decisions: bool) -> str:
+    wanted = "" if decisions else "!"
+    return f"{of}.?status.?conditions.orValue([]).filter(c, {wanted}(c.type in ['Approved', 'Rejected']))"
+
+
+DECISIONS: Final = Policy(
+    name="hibernator-remediation-decisions",
+    kind=APPROVAL_REQUESTS,
+    part="status",
+    operations=("UPDATE",),
+    variables={
+        "decided": _conditions("oldObject", decisions=True),
+        "decisions": f"{_conditions('object', decisions=True)}.filter(c, !(c in variables.decided))",
+        "by": "object.?status.?decidedBy.orValue('')",
+    },
+    checks=(
+        Check(
+            f"{_STATUS}"
+            f" && {_conditions('object', decisions=False)} == {_conditions('oldObject', decisions=False)}"
+            f" && ({_DECIDES} || ({same('status.?decidedBy')} && {same('status.?decidedVia')}))",
+            "Only the operator writes this status. People may add the condition Approved or Rejected, as"
+            " `hibernator remediation approve` does",
+        ),
+        approver(APPROVAL_REQUESTS, _DECIDES),
+        Check(
+            f"!({_DECIDES}) || (variables.decided.size() == 0"
+            " && oldObject.?status.?decision.orValue('') == '')",
+            "This was decided already, and the first decision is final",
+        ),
+        Check(
+            "variables.decisions.size() <= 1 && variables.decisions.all(c, c.status == 'True')",
+            'Add either Approved or Rejected, with the status "True"',
+        ),
+        Check(
+            f"!({_DECIDES}) || variables.by == {USER}",
+            "status.decidedBy must be your own name",
+            f"'status.decidedBy is \"' + variables.by + '\" and must be your own name, ' + {USER}"
+            " + ': write it, or use `hibernator remediation approve`'",
+        ),
+        Check(
+            f"!({_DECIDES}) || object.?status.?decidedVia.orValue('') in {listed(OWN_CHANNELS)}",
+            "status.decidedVia of a decision that you write yourself is cli, kubectl or api",
+        ),
+    ),
+)
