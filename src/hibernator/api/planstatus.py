@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from hibernator.api.journal import Journal
 from hibernator.api.meta import Conditions, Model, ObservedGeneration, says
 
 Phase = Literal["Pending", "Active", "Hibernating", "Hibernated", "WakingUp", "Suspended", "Error"]
@@ -130,5 +131,6 @@ class HibernatePlanStatus(Model):
     retried: Annotated[
         str, says("The last request to try failed targets again that was honoured.", maxLength=64)
     ] = ""
+    journal: Journal = ()
     observed_generation: ObservedGeneration = None
     conditions: Conditions = ()

@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
+from hibernator.api.journal import Journal
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Conditions, Model, Object, ObservedGeneration, says
 from hibernator.api.windows import (
@@ -133,6 +134,9 @@ class TimeWindowScalerStatus(Model):
         ),
     ] = None
     next_boundary: Annotated[datetime | None, says("When the wanted number may change next.")] = None
+    scalings: Annotated[int | None, says("How often the target was scaled so far.")] = None
+    paused: Annotated[bool | None, says("Whether it was paused when it was last looked at.")] = None
+    journal: Journal = ()
     observed_generation: ObservedGeneration = None
     conditions: Conditions = ()
 

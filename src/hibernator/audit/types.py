@@ -82,6 +82,7 @@ _TABLE: Final = (
             "scaling.skipped": _info("Another number of replicas was due, but the scaler is paused."),
             "window.overridden": _info("A holiday took the place of the windows."),
             "grace.started": _info("Fewer replicas are due, after the grace period."),
+            "grace.ended": _info("The grace period is over, or no longer needed."),
             "paused": _notice("The scaler was paused."),
             "resumed": _notice("A paused scaler works again."),
             "degraded": _failed("The scaler cannot do its work; the error says why."),
@@ -111,6 +112,8 @@ _TABLE: Final = (
             "resumed": _notice("A suspended plan follows its schedule again."),
             "degraded": _failed("The plan cannot do its work; the error says why.", "error"),
             "recovered": _info("A degraded plan does its work again."),
+            "exception.applied": _notice("An exception bends the schedule of the plan; the data names it."),
+            "exception.ended": _info("An exception no longer bends the schedule of the plan."),
         },
     ),
     *(

@@ -22,7 +22,7 @@ from hibernator.api.planstatus import HibernatePlanStatus
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.audit.trail import Trail
-from hibernator.controllers.hibernateplan_audit import record
+from hibernator.controllers import journal_audit
 from hibernator.controllers.hibernateplan_clock import clockwise, exception_entries, lay_out
 from hibernator.controllers.hibernateplan_metrics import TARGET_FAILURES, count
 from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
@@ -39,6 +39,7 @@ from hibernator.decisions.hibernateplan import (
     is_deleted,
     only_looks,
 )
+from hibernator.decisions.hibernateplan_journal import journaled
 from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL
 from hibernator.decisions.hibernateplan_status import Outcome, standing, states
 from hibernator.decisions.hibernateplan_words import tells
@@ -132,9 +133,8 @@ class PlanReconciler:
         decision = decide(seen, now)
         if decision.release:
             return await self._release(plan, memory)
-        plan = await self._write_status(plan, decision.status)
-        if memory.told != plan.metadata.resource_version and record(self._trail, plan):
-            memory.told = plan.metadata.resource_version
+        plan = await self._write_status(plan, decision.status, now)
+        self._tell(plan, memory)
         if not only_looks(plan):
             memory.outcomes.clear()
         await self._forget_woken(plan, memory)
@@ -292,7 +292,17 @@ class PlanReconciler:
         self._plans.wrote(written)
         return written
 
-    async def _write_status(self, plan: HibernatePlan, status: HibernatePlanStatus) -> HibernatePlan:
+    def _tell(self, plan: HibernatePlan, memory: _Memory) -> None:
+        """Tell the audit trail of what the status knows; to tell it again costs nothing."""
+        version = plan.metadata.resource_version
+        if memory.told != version and journal_audit.record(self._trail, PLANS, plan, plan.status.journal):
+            memory.told = version
+
+    async def _write_status(
+        self, plan: HibernatePlan, status: HibernatePlanStatus, now: Instant
+    ) -> HibernatePlan:
+        recorded = journal_audit.recorded(self._trail, PLANS, plan, plan.status.journal)
+        status = journaled(plan, status, recorded, now)
         if status == plan.status:
             return plan
         metadata = plan.metadata

@@ -19,6 +19,7 @@ from hibernator.api.core import DAEMON_SETS, DEPLOYMENTS, STATEFUL_SETS, DaemonS
 from hibernator.api.extensions import CustomResourceDefinition
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
+from hibernator.decisions.scaler_mark import Mark, read_mark
 from hibernator.decisions.scaling import (
     ASLEEP_SELECTOR,
     KEDA_PAUSED_REPLICAS,
@@ -129,6 +130,16 @@ class Targets:
             place = _place(HORIZONTAL_POD_AUTOSCALERS, hpa)
             return Horizontal(place=place, minimum=hpa.spec.min_replicas, maximum=hpa.spec.max_replicas)
         return None
+
+    async def marks(self, target: Target) -> tuple[Mark | None, ...]:
+        """What scalers left on the target and on what scales it, wherever they wrote last."""
+        kind = self.kind_of(target)
+        found = (await self._followed(kind)).get(target.namespace, target.name) if kind else None
+        bearers: list[Object] = [found] if found else []
+        if self._definitions.get("", SCALED_OBJECTS.resource):
+            bearers += (await self._followed(SCALED_OBJECTS)).find(_SCALED_BY, target.key)
+        bearers += self._autoscalers.find(_SCALED_BY, target.key)
+        return tuple(read_mark(bearer.metadata.annotations) for bearer in bearers)
 
     async def write(self, patch: Patch) -> None:
         place = patch.place

@@ -17,10 +17,11 @@ from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
 from hibernator.api.holidaymap import HOLIDAY_MAPS, HolidayMap
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler, TimeWindowScalerStatus
 from hibernator.api.timewindowscaler_v1beta1 import TimeWindowScalerSpec
-from hibernator.audit.event import Resource, event
 from hibernator.audit.trail import Trail
+from hibernator.controllers import journal_audit
 from hibernator.controllers.targets import Target, Targets, scaled_by
 from hibernator.controllers.timewindowscaler_readings import Readings
+from hibernator.decisions.scaler_mark import marked, newest
 from hibernator.decisions.scaling import Workload
 from hibernator.decisions.timewindowscaler import Decision, Pace, Seen, decide
 from hibernator.kube.cache import Cache
@@ -99,7 +100,8 @@ class ScalerReconciler:
         now = self._clock.now()
         seen = await self._gather(key, scaler, now)
         decision = decide(seen, now)
-        self._record(await self._perform(key, seen, decision))
+        scaler = await self._perform(key, seen, decision)
+        journal_audit.record(self._trail, SCALERS, scaler, scaler.status.journal)
         return Result(decision.after)
 
     async def _gather(self, key: Key, scaler: TimeWindowScaler, now: Instant) -> Seen:
@@ -119,6 +121,8 @@ class ScalerReconciler:
             elder=self._elder(scaler, target),
             is_measured=wanted.is_measured,
             wrote_at=self._wrote.get(key),
+            mark=newest(await self._targets.marks(target), scaler.metadata.uid, scaler.status.scalings or 0),
+            recorded=journal_audit.recorded(self._trail, SCALERS, scaler, scaler.status.journal),
             jitter=self._random.random(),
             pace=self._pace,
         )
@@ -133,7 +137,7 @@ class ScalerReconciler:
         scaler = seen.scaler
         if decision.first:
             scaler = await self._write_status(scaler, decision.first)
-        for patch in decision.writes:
+        for patch in marked(decision.writes, decision.mark) if decision.mark else ():
             await self._targets.write(patch)
             self._wrote[key] = self._clock.now()
         if decision.writes:
@@ -151,17 +155,6 @@ class ScalerReconciler:
             self._recorder.note(SCALERS, scaler, "Normal", tell.reason, tell.message, quiet=QUIET)
 
         return scaler
-
-    def _record(self, scaler: TimeWindowScaler) -> None:
-        """Tell the trail of the last scaling that the status knows of; to tell it again costs nothing."""
-        status = scaler.status
-        if status.last_scale_time:
-            at = Instant(status.last_scale_time)
-            data = {"replicas": status.effective_replicas, "window": status.current_window}
-            about = Resource.of(SCALERS, scaler)
-            told = event("timewindowscaler.scaled", about, at=at, identity=(at.format_iso(),), data=data)
-            if not self._trail.has(told.id):
-                self._trail.record(told)
 
     async def _settle_annotation(self, scaler: TimeWindowScaler) -> TimeWindowScaler:
         """Drop what an edit through v1alpha1 has overruled, so that no later edit brings it back."""

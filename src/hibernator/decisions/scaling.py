@@ -135,21 +135,22 @@ def _to_replicas(workload: Workload, wanted: int) -> Patch:
 def to_sleep(workload: Workload, autoscaler: Autoscaler | None, mark: str) -> Patch | None:
     """The one write after which it sleeps and bears the mark; None when it sleeps already."""
     writes = steps(workload, autoscaler, 0)
-    return _marked(writes[0], mark) if writes else None
+    return annotated(writes[0], ASLEEP_MARK, mark) if writes else None
 
 
 def to_wake(workload: Workload, replicas: int) -> Patch:
     """The one write after which it has its replicas again, and no mark; an autoscaler goes on from there."""
-    return _marked(_to_replicas(workload, reachable(workload, None, replicas)), None)
+    return annotated(_to_replicas(workload, reachable(workload, None, replicas)), ASLEEP_MARK, None)
 
 
 def to_unpause(scaled: Keda, paused_at: str | None) -> Patch:
     """The one write after which KEDA does again what it did: mostly, to scale as it thinks best."""
     body = {"metadata": {"annotations": {KEDA_PAUSED_REPLICAS: paused_at}}}
-    return _marked(Patch(place=scaled.place, body=body), None)
+    return annotated(Patch(place=scaled.place, body=body), ASLEEP_MARK, None)
 
 
-def _marked(patch: Patch, mark: str | None) -> Patch:
+def annotated(patch: Patch, annotation: str, value: str | None) -> Patch:
+    """The same write with an annotation that it sets, or takes away."""
     metadata = patch.body.get("metadata", {})
-    annotations = {**metadata.get("annotations", {}), ASLEEP_MARK: mark}
+    annotations = {**metadata.get("annotations", {}), annotation: value}
     return Patch(place=patch.place, body={**patch.body, "metadata": {**metadata, "annotations": annotations}})

@@ -2,14 +2,13 @@
 
 The target is written first and the status trails it by a moment, so that a boundary which thousands of
 scalers cross together is over as soon as the last target is patched, and so that one status write tells the
-end of a transition instead of each of its steps. Nothing is lost by a crash in between: the next pass finds
-the target at its new number and a status that does not say so yet, and tells it.
+end of a transition instead of each of its steps. Nothing is lost by a crash in between: the target bears a
+mark of the scaling that the status does not tell of yet, and the next pass tells it.
 """
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Final, Literal
 
 import msgspec
@@ -18,6 +17,8 @@ from whenever import Instant, TimeDelta
 from hibernator.api.problem import Problem
 from hibernator.api.timewindowscaler import TimeWindowScaler, TimeWindowScalerStatus
 from hibernator.decisions.conditions import Verdict, find, lay_over, whole_second
+from hibernator.decisions.journal import News
+from hibernator.decisions.scaler_mark import Mark
 from hibernator.decisions.scaling import (
     Autoscaler,
     Horizontal,
@@ -29,6 +30,7 @@ from hibernator.decisions.scaling import (
     reachable,
     steps,
 )
+from hibernator.decisions.timewindowscaler_journal import DEGRADED, journaled, scaling, told_of
 from hibernator.schedule.grace import apply_grace
 from hibernator.schedule.labels import OFF_HOURS
 from hibernator.schedule.scaler import ScalerTimeline
@@ -36,7 +38,6 @@ from hibernator.schedule.verdicts import Reason
 
 READY: Final = "Ready"
 RECONCILING: Final = "Reconciling"
-DEGRADED: Final = "Degraded"
 AUTOSCALED: Final = "Autoscaled"
 
 SETTLE_SECONDS: Final = 2.0  # how long a status may trail its target
@@ -82,6 +83,8 @@ class Seen:
     wrote_at: Instant | None = (
         None  # when this process last wrote the target, if the status does not tell yet
     )
+    mark: Mark | None = None  # what the target bears of a scaling that the status does not tell of yet
+    recorded: frozenset[int] = frozenset()  # what of the journal the audit trail has
     jitter: float = 0.0  # drawn from [0, 1)
     pace: Pace = field(default_factory=Pace)
 
@@ -100,6 +103,7 @@ class Decision:
 
     first: TimeWindowScalerStatus | None = None  # durable before the target is touched
     writes: tuple[Patch, ...] = ()
+    mark: Mark | None = None  # to be left with them
     status: TimeWindowScalerStatus | None = None  # None: it trails, look again soon
     tells: tuple[Tell, ...] = ()
     after: float = LONGEST_SECONDS
@@ -117,7 +121,7 @@ def decide(seen: Seen, now: Instant) -> Decision:
         return _wait_for_target(seen, hold, now)
     case = _case(seen, seen.workload, hold)
     if case.writes and not seen.scaler.spec.pause:
-        return _scale(case)
+        return _scale(case, now)
     if not case.reached and (left := _settling(seen, now)) > 0:
         return Decision(after=left)
     return _report(case, now)
@@ -130,7 +134,8 @@ def _refuse_mistakes(seen: Seen, now: Instant) -> Decision:
         Verdict(RECONCILING, False, "Stable"),
         Verdict(DEGRADED, True, "InvalidConfiguration", message),
     ]
-    return Decision(status=_with_conditions(seen, verdicts, now), after=MISTAKE_SECONDS)
+    status = journaled(seen.scaler, _with_conditions(seen, verdicts, now), seen.recorded, now)
+    return Decision(status=status, after=MISTAKE_SECONDS)
 
 
 def _yield_to_elder(seen: Seen, now: Instant) -> Decision:
@@ -143,7 +148,7 @@ def _yield_to_elder(seen: Seen, now: Instant) -> Decision:
         Verdict(RECONCILING, False, "Stable"),
         Verdict(DEGRADED, True, "TargetClaimed", message),
     ]
-    return Decision(status=_with_conditions(seen, verdicts, now))
+    return Decision(status=journaled(seen.scaler, _with_conditions(seen, verdicts, now), seen.recorded, now))
 
 
 def _wait_for_target(seen: Seen, hold: "_Hold", now: Instant) -> Decision:
@@ -153,18 +158,22 @@ def _wait_for_target(seen: Seen, hold: "_Hold", now: Instant) -> Decision:
         Verdict(RECONCILING, False, "Stable"),
         _degraded(seen),
     ]
-    status = _holding(_with_conditions(seen, verdicts, now), hold)
+    status = journaled(seen.scaler, _holding(_with_conditions(seen, verdicts, now), hold), seen.recorded, now)
     return Decision(status=status, after=min(MISSING_TARGET_SECONDS, _look_again(seen, hold, now)))
 
 
-def _scale(case: "_Case") -> Decision:
+def _scale(case: "_Case", now: Instant) -> Decision:
     """Write the target; its watch brings the next look, which reports."""
-    status = case.seen.scaler.status
-    remembered = msgspec.structs.replace(status, baseline_replicas=case.workload.replicas)
+    seen = case.seen
+    before = seen.scaler.status
+    status = told_of(seen.scaler, seen.mark, seen.recorded, now) if seen.mark else before
+    if before.baseline_replicas is None:
+        status = msgspec.structs.replace(status, baseline_replicas=case.workload.replicas)
     return Decision(
-        first=remembered if status.baseline_replicas is None else None,
+        first=status if status != before else None,
         writes=case.writes,
-        tells=(*_override(case), _scaled(case)),
+        mark=_mark(case, (status.scalings or 0) + 1, now),
+        tells=(*_untold(case), *_override(case), _scaled(case)),
         after=SETTLE_SECONDS,
         due=case.hold.began,
     )
@@ -173,15 +182,27 @@ def _scale(case: "_Case") -> Decision:
 def _report(case: "_Case", now: Instant) -> Decision:
     seen = case.seen
     verdicts = [_ready(case), _reconciling(case), _degraded(seen), *_autoscaled(case)]
-    before = seen.scaler.status.baseline_replicas
+    before = seen.scaler.status
+    mark = _scaling(case, now)
     status = msgspec.structs.replace(
         _holding(_with_conditions(seen, verdicts, now), case.hold),
         target_observed_replicas=case.workload.running,
-        baseline_replicas=case.workload.replicas if before is None else before,
-        last_scale_time=_last_scale_time(case, now),
+        baseline_replicas=(
+            case.workload.replicas if before.baseline_replicas is None else before.baseline_replicas
+        ),
+        last_scale_time=mark.at if mark else before.last_scale_time,
+        scalings=mark.number if mark else before.scalings,
     )
-    tells = (*_override(case), *_skipped(case), *_untold(case))
-    return Decision(status=status, tells=tells, after=_look_again(seen, case.hold, now))
+    news = [scaling(mark)] if mark else []
+    if _overrides(case):
+        news.append(News("window.overridden", case.hold.message))
+    skipped = tuple(_skipped(case))
+    news += [News("scaling.skipped", tell.message) for tell in skipped]
+    return Decision(
+        status=journaled(seen.scaler, status, seen.recorded, now, *news),
+        tells=(*_override(case), *skipped, *_untold(case)),
+        after=_look_again(seen, case.hold, now),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,9 +223,7 @@ def _hold(seen: Seen, now: Instant) -> _Hold:
     answer = seen.timeline.at(now) if seen.timeline else None
     wanted = answer.value if answer else seen.default_replicas
     running_out = Instant(status.grace_period_expiry) if status.grace_period_expiry else None
-    effective, expiry = apply_grace(
-        wanted, status.effective_replicas, running_out, spec.grace_period_seconds, now
-    )
+    effective, expiry = apply_grace(wanted, _last_wanted(seen), running_out, spec.grace_period_seconds, now)
     if answer is None:
         message = f"{wanted} replicas, the default, because the zone {spec.timezone} is unknown."
     elif expiry:
@@ -253,39 +272,70 @@ def _settling(seen: Seen, now: Instant) -> float:
     return SETTLE_SECONDS - (now - seen.wrote_at).total("seconds") if seen.wrote_at else 0.0
 
 
+def _last_wanted(seen: Seen) -> int | None:
+    """What was wanted when the target was last written, or looked at."""
+    return seen.mark.wanted if seen.mark else seen.scaler.status.effective_replicas
+
+
+def _drifted(case: _Case) -> bool:
+    """Whether somebody else has changed the number: what is wanted has not changed since it was set."""
+    known = case.seen.mark is not None or case.seen.wrote_at is None
+    return known and _last_wanted(case.seen) == case.hold.effective
+
+
+def _mark(case: _Case, number: int, now: Instant, *, old: int | None = None) -> Mark:
+    return Mark(
+        scaler=case.seen.scaler.metadata.uid,
+        number=number,
+        at=whole_second(now),
+        old=case.old if old is None else old,
+        new=case.new,
+        wanted=case.hold.effective,
+        window=case.hold.window,
+        drift=_drifted(case),
+    )
+
+
+def _scaling(case: _Case, now: Instant) -> Mark | None:
+    """The scaling that this status is the first to tell of."""
+    seen, status = case.seen, case.seen.scaler.status
+    if seen.mark or not (seen.wrote_at or _is_unrecorded(case)):
+        return seen.mark
+    number, old = (status.scalings or 0) + 1, status.effective_replicas
+    return _mark(case, number, seen.wrote_at or now, old=old)
+
+
 def _scaled(case: _Case) -> Tell:
-    drift = case.seen.wrote_at is None and case.seen.scaler.status.effective_replicas == case.hold.effective
     message = (
         f"Corrected manual drift from {case.old} to {case.new} replicas"
-        if drift
-        else _from_to(case, case.old)
+        if _drifted(case)
+        else _from_to(case, case.old, case.new)
     )
     return Tell(reason="ScaledUp" if case.new > case.old else "ScaledDown", message=message)
 
 
 def _untold(case: _Case) -> Iterator[Tell]:
     """A transition that was written by a process which did not live to tell it."""
-    before = case.seen.scaler.status.effective_replicas
-    if before is not None and case.reached and _is_unrecorded(case):
-        yield Tell(
-            reason="ScaledUp" if case.hold.effective > before else "ScaledDown",
-            message=_from_to(case, before),
-        )
+    mark, before = case.seen.mark, case.seen.scaler.status.effective_replicas
+    old, new = (mark.old, mark.new) if mark else (before, case.hold.effective)
+    if old is not None and case.seen.wrote_at is None and (mark or (case.reached and _is_unrecorded(case))):
+        yield Tell(reason="ScaledUp" if new > old else "ScaledDown", message=_from_to(case, old, new))
 
 
 def _is_unrecorded(case: _Case) -> bool:
-    """Whether the target went to a new number and neither the status nor this process knows of it.
+    """Whether a target that can bear no mark went to a new number of which nobody has told.
 
     Somebody may have set the very number by hand just before the boundary; then this tells of one scaling
     too many, which is better than one too few.
     """
-    scaler = case.seen.scaler
-    known = scaler.status.effective_replicas in {None, case.hold.effective}
-    return case.seen.wrote_at is None and not known and not scaler.spec.pause
+    seen, effective = case.seen, case.seen.scaler.status.effective_replicas
+    bears_none = bool(case.workload.place.subresource) and seen.autoscaler is None
+    known = effective in {None, case.hold.effective}
+    return bears_none and seen.wrote_at is None and not known and not seen.scaler.spec.pause
 
 
-def _from_to(case: _Case, old: int) -> str:
-    return f"Scaled {case.seen.target} from {old} to {case.new}. {case.hold.message}"
+def _from_to(case: _Case, old: int, new: int) -> str:
+    return f"Scaled {case.seen.target} from {old} to {new}. {case.hold.message}"
 
 
 def _skipped(case: _Case) -> Iterator[Tell]:
@@ -303,13 +353,16 @@ def _paused(case: _Case) -> str:
 
 
 def _override(case: _Case) -> Iterator[Tell]:
-    """Told once a holiday: the status still announces another boundary then, or none."""
+    if _overrides(case) and case.seen.wrote_at is None:
+        yield Tell(reason="WindowOverride", message=case.hold.message)
+
+
+def _overrides(case: _Case) -> bool:
+    """Once a holiday: the status still announces another boundary then, or none."""
     status, boundary = case.seen.scaler.status, case.hold.boundary
     announced = boundary is not None and status.next_boundary == whole_second(boundary)
     told = announced and status.observed_generation == case.seen.scaler.metadata.generation
-    is_holiday = case.hold.reason in {Reason.HOLIDAY_CLOSED, Reason.HOLIDAY_OPEN}
-    if is_holiday and not told and case.seen.wrote_at is None:
-        yield Tell(reason="WindowOverride", message=case.hold.message)
+    return case.hold.reason in {Reason.HOLIDAY_CLOSED, Reason.HOLIDAY_OPEN} and not told
 
 
 def _ready(case: _Case) -> Verdict:
@@ -358,7 +411,12 @@ def _autoscaled(case: _Case) -> Iterator[Verdict]:
 def _with_conditions(seen: Seen, verdicts: list[Verdict], now: Instant) -> TimeWindowScalerStatus:
     status, generation = seen.scaler.status, seen.scaler.metadata.generation
     conditions = lay_over(status.conditions, verdicts, now=now, generation=generation)
-    return msgspec.structs.replace(status, observed_generation=generation, conditions=conditions)
+    return msgspec.structs.replace(
+        status,
+        observed_generation=generation,
+        conditions=conditions,
+        paused=seen.scaler.spec.pause or None,
+    )
 
 
 def _holding(status: TimeWindowScalerStatus, hold: _Hold) -> TimeWindowScalerStatus:
@@ -369,12 +427,6 @@ def _holding(status: TimeWindowScalerStatus, hold: _Hold) -> TimeWindowScalerSta
         grace_period_expiry=whole_second(hold.expiry) if hold.expiry else None,
         next_boundary=whole_second(hold.boundary) if hold.boundary else None,
     )
-
-
-def _last_scale_time(case: _Case, now: Instant) -> datetime | None:
-    if case.seen.wrote_at:
-        return whole_second(case.seen.wrote_at)
-    return whole_second(now) if _is_unrecorded(case) else case.seen.scaler.status.last_scale_time
 
 
 def _look_again(seen: Seen, hold: _Hold, now: Instant) -> float:

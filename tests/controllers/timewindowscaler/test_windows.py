@@ -25,7 +25,7 @@ async def test_the_status_says_all_that_the_design_promises(scene: Scene) -> Non
         await run.advance_to("2026-03-02T09:00:00Z")
         await run.until(lambda: scene.status().get("targetObservedReplicas") == 4)
         status = scene.status()
-    assert {key: status[key] for key in status if key != "conditions"} == {
+    assert {key: status[key] for key in status if key not in {"conditions", "journal"}} == {
         "currentWindow": "BusinessHours",
         "effectiveReplicas": 4,
         "lastScaleTime": "2026-03-02T09:00:00Z",
@@ -33,7 +33,9 @@ async def test_the_status_says_all_that_the_design_promises(scene: Scene) -> Non
         "observedGeneration": 1,
         "baselineReplicas": 2,
         "nextBoundary": "2026-03-02T17:00:00Z",
+        "scalings": 2,
     }
+    assert [one["type"] for one in status["journal"]][-1] == "scaled"
     assert [(c["type"], c["status"], c["reason"]) for c in status["conditions"]] == [
         ("Ready", "True", "Reconciled"),
         ("Reconciling", "False", "Stable"),

@@ -1,0 +1,61 @@
+"""What the audit trail is told about an object with a journal: every entry, again on each pass.
+
+The number of an entry was given to it in the write that made it, so that whoever tells it builds the same id,
+and the trail keeps it once.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from whenever import Instant
+
+from hibernator.api.journal import Transition
+from hibernator.api.kind import Kind
+from hibernator.api.meta import Object
+from hibernator.audit.event import OPERATOR, Actor, AuditEvent, Resource, event, transition_id
+from hibernator.audit.trail import Trail
+from hibernator.audit.types import EVENT_TYPES
+
+# A controller sees what was changed, not by whom: Kubernetes tells that only to its own audit log.
+SOMEBODY: Final = Actor(type="unknown", id="")
+_BY_SOMEBODY: Final = frozenset({"created", "changed", "paused", "resumed", "suspended", "retried"})
+
+
+def record(trail: Trail, kind: Kind[Any], found: Object, journal: Iterable[Transition]) -> bool:
+    """Tell everything; False when something did not fit in and must be told again."""
+    told = [trail.has(one.id) or trail.record(one) for one in events(kind, found, journal)]
+    return all(told)
+
+
+def recorded(trail: Trail, kind: Kind[Any], found: Object, journal: Iterable[Transition]) -> frozenset[int]:
+    """The numbers of those that the trail has."""
+    uid = found.metadata.uid
+    return frozenset(
+        one.number for one in journal if trail.has(transition_id(uid, _type(kind, one), one.number))
+    )
+
+
+def events(kind: Kind[Any], found: Object, journal: Iterable[Transition]) -> Iterator[AuditEvent]:
+    about = Resource.of(kind, found)
+    for one in journal:
+        type_ = EVENT_TYPES[_type(kind, one)]
+        somebody = one.type in _BY_SOMEBODY and "by" not in one.data
+        failed = type_.outcome == "failure"
+        said = {"message": one.message} if one.message and not failed else {}
+        cycle, seconds = one.data.get("cycle"), one.data.get("seconds")
+        yield event(
+            type_.name,
+            about,
+            at=Instant(one.at),
+            identity=(one.number,),
+            actor=SOMEBODY if somebody else OPERATOR,
+            channel="api" if somebody else "operator",
+            correlation_id=f"{about.uid}/{cycle}" if cycle is not None else "",
+            data={**one.data, **said},
+            duration_ms=int(seconds) * 1000 if seconds is not None else None,
+            error=one.message if failed else "",
+        )
+
+
+def _type(kind: Kind[Any], one: Transition) -> str:
+    return f"{kind.kind.lower()}.{one.type}"

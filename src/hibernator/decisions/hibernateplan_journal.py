@@ -1,0 +1,118 @@
+"""What became of a plan between two statuses, for its journal and from there for the audit trail."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final
+
+import msgspec
+from whenever import Instant
+
+from hibernator.api.hibernateplan import HibernatePlan
+from hibernator.api.planstatus import HibernatePlanStatus, OperationResult, TargetStatus
+from hibernator.decisions.hibernateplan import direction
+from hibernator.decisions.hibernateplan_status import states
+from hibernator.decisions.hibernateplan_words import DEGRADED
+from hibernator.decisions.journal import News, degraded_news, noted, spec_news
+
+_ENDED: Final[Mapping[str, str]] = {
+    "Succeeded": "completed",
+    "Aborted": "interrupted",
+    "Failed": "failed",
+    "PartlyFailed": "failed",
+}
+
+
+def journaled(
+    plan: HibernatePlan, status: HibernatePlanStatus, recorded: Collection[int], now: Instant
+) -> HibernatePlanStatus:
+    """The new status with all that it tells of."""
+    before = plan.status
+    news = (
+        *spec_news(before.observed_generation, plan.metadata.generation),
+        *_suspension(plan, before, status),
+        *_retry(before, status),
+        *_exceptions(before, status),
+        *_targets(plan, before, status),
+        *_operations(before, status),
+        *degraded_news(before.conditions, status.conditions, DEGRADED),
+    )
+    return msgspec.structs.replace(status, journal=noted(before.journal, news, recorded, now))
+
+
+def _suspension(
+    plan: HibernatePlan, before: HibernatePlanStatus, after: HibernatePlanStatus
+) -> Iterator[News]:
+    if after.phase == "Suspended" != before.phase:
+        yield News("suspended", plan.spec.suspend_reason or "")
+    elif before.phase == "Suspended" != after.phase:
+        # Suspended still, by what the spec says: then it was until a moment, which has come.
+        yield News("resumed", data={"by": "suspendUntil"} if plan.spec.suspend else {})
+
+
+def _retry(before: HibernatePlanStatus, after: HibernatePlanStatus) -> Iterator[News]:
+    if before.retried != after.retried:
+        yield News("retried", data={"request": after.retried})
+
+
+def _exceptions(before: HibernatePlanStatus, after: HibernatePlanStatus) -> Iterator[News]:
+    was = {one.name: one for one in before.active_exceptions if one.state == "Active"}
+    now = {one.name: one for one in after.active_exceptions if one.state == "Active"}
+    for name in sorted(was.keys() - now.keys()):
+        yield News("exception.ended", data={"exception": name})
+    for name in sorted(now.keys() - was.keys()):
+        yield News("exception.applied", data={"exception": name, "type": now[name].type})
+
+
+def _targets(plan: HibernatePlan, before: HibernatePlanStatus, after: HibernatePlanStatus) -> Iterator[News]:
+    known = states(before)
+    for target in after.targets:
+        old = known.get(target.name)
+        operation = direction(plan, after, target.name)
+        named = _became(target, operation)
+        if named and target.finished_at and (old is None or old.state != target.state):
+            data: dict[str, int | str] = {
+                "target": target.name,
+                "operation": operation.lower(),
+                "attempts": target.attempts or 0,
+                "cycle": after.cycle or 0,
+            }
+            yield News(f"target.{named}", target.message, data, Instant(target.finished_at))
+
+
+def _became(target: TargetStatus, operation: str) -> str:
+    match target.state:
+        case "Completed":
+            return "slept" if operation == "Sleep" else "woken"
+        case "Failed":
+            return "failed"
+        case "Pending":
+            return "failed" if target.attempts else ""
+        case "Aborted":
+            return "aborted"
+        case _:
+            return ""
+
+
+def _operations(before: HibernatePlanStatus, after: HibernatePlanStatus) -> Iterator[News]:
+    """How the last operation ended comes before how the next one began, as it was."""
+    known = {cycle.cycle: cycle for cycle in before.history}
+    for cycle in after.history:
+        old = known.get(cycle.cycle)
+        yield from _operation("sleep", cycle.cycle, old.sleep if old else None, cycle.sleep)
+        yield from _operation("wake", cycle.cycle, old.wake if old else None, cycle.wake)
+
+
+def _operation(
+    name: str, cycle: int, old: OperationResult | None, new: OperationResult | None
+) -> Iterator[News]:
+    if new is None or new == old:
+        return
+    if old is None or old.started_at != new.started_at:
+        yield News(f"{name}.started", data={"cycle": cycle}, at=Instant(new.started_at))
+    if new.result and new.finished_at and (old is None or old.finished_at != new.finished_at):
+        data = {
+            "cycle": cycle,
+            "completed": new.completed or 0,
+            "failed": new.failed or 0,
+            "seconds": round(new.duration_seconds or 0.0),
+        }
+        yield News(f"{name}.{_ENDED[new.result]}", new.message, data, Instant(new.finished_at))

@@ -1,0 +1,65 @@
+"""Keeps the journal in an object's status: what is new comes in, what the audit trail has goes out.
+
+An entry goes only together with a new one that comes, so that to be forgotten costs no write of its own, and
+the last one stays, because the next takes its number from it.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from whenever import Instant
+
+from hibernator.api.journal import MOST_UNTOLD, Transition
+from hibernator.api.meta import Condition
+from hibernator.decisions.conditions import find, whole_second
+
+_LONGEST = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Something that happened in this pass, or at a moment that is known better."""
+
+    type: str
+    message: str = ""
+    data: Mapping[str, int | str] = field(default_factory=dict)
+    at: Instant | None = None
+
+
+def noted(
+    journal: Sequence[Transition], news: Iterable[News], recorded: Collection[int], now: Instant
+) -> tuple[Transition, ...]:
+    """The journal with the news, without what is on record."""
+    last = journal[-1].number if journal else 0
+    fresh = [_numbered(one, last + place, now) for place, one in enumerate(news, 1)]
+    if not fresh:
+        return tuple(journal)
+    return (*(one for one in journal if one.number not in recorded), *fresh)[-MOST_UNTOLD:]
+
+
+def spec_news(before: int | None, now: int) -> Iterator[News]:
+    """From the generation that the status speaks about to that of the object."""
+    if before is None:
+        yield News("created", data={"generation": now})
+    elif before != now:
+        yield News("changed", data={"generation": now})
+
+
+def degraded_news(before: Sequence[Condition], after: Sequence[Condition], type_: str) -> Iterator[News]:
+    """Another reason is another trouble; other words for the same one are not."""
+    old, new = find(before, type_), find(after, type_)
+    was = old.reason if old and old.status == "True" else ""
+    if new and new.status == "True" and new.reason != was:
+        yield News("degraded", new.message, {"reason": new.reason})
+    elif was and new and new.status != "True":
+        yield News("recovered", data={"reason": was})
+
+
+def _numbered(news: News, number: int, now: Instant) -> Transition:
+    return Transition(
+        number=number,
+        type=news.type,
+        at=whole_second(news.at or now),
+        message=news.message[:_LONGEST],
+        data=news.data,
+    )
