@@ -16,6 +16,7 @@ from hibernator.operator.roles import Home, grants, roles
 from tools import (
     api_reference,
     audit_reference,
+    chart,
     commands_reference,
     crds,
     documents,
@@ -25,6 +26,7 @@ from tools import (
 
 ROOT = Path(__file__).parents[1]
 COMMAND = "make generate"
+CRDS = (Path("config/crd"), chart.FILES / "crds")
 
 Output = tuple[Path, Callable[[], str]]
 
@@ -41,6 +43,7 @@ def outputs() -> Iterator[Output]:
         )
     yield Path("config/rbac/roles.yaml"), partial(documents.text, roles())
     yield Path("config/rbac/operator.yaml"), partial(documents.text, grants(Home()))
+    yield from chart.outputs()
     yield Path("docs/reference/api.md"), api_reference.text
     yield Path("docs/reference/audit-events.md"), audit_reference.text
     yield Path("docs/reference/commands.md"), commands_reference.text
@@ -55,7 +58,7 @@ def stale() -> Iterator[tuple[Path, str | None]]:
         if not (ROOT / path).is_file() or (ROOT / path).read_text(encoding="utf-8") != text:
             yield path, text
     # A kind that was removed must not stay installed.
-    for file in sorted((ROOT / "config/crd").glob("*.yaml")):
+    for file in sorted(file for folder in CRDS for file in (ROOT / folder).glob("*.yaml")):
         if file.relative_to(ROOT) not in expected:
             yield file.relative_to(ROOT), None
 

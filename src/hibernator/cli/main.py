@@ -6,7 +6,18 @@ import sys
 import typer
 
 from hibernator import __version__
-from hibernator.cli import audit, controlplane, crds, demo, exception, manifests, operator, plan, scaler
+from hibernator.cli import (
+    audit,
+    controlplane,
+    crds,
+    demo,
+    detach,
+    exception,
+    manifests,
+    operator,
+    plan,
+    scaler,
+)
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.offline import commands as offline
 
@@ -43,6 +54,7 @@ app.add_typer(plan.app, name="plan")
 app.add_typer(scaler.app, name="scaler")
 app.command()(crds.crds)
 app.command()(demo.demo)
+app.command()(detach.detach)
 app.command()(manifests.manifests)
 app.command()(operator.operator)
 app.command()(operator.config)

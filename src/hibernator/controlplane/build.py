@@ -58,10 +58,10 @@ def _build(missing: frozenset[str], folder: Path, reporter: Reporter, environmen
         go = go_for_building(environment, Path(work), reporter)
         for module in MODULES:
             if missing & {*module.packages, *([STAGES] if module.stages else [])}:
-                _build_module(go, module, missing, Path(work), folder, reporter)
+                build_module(go, module, missing, Path(work), folder, reporter)
 
 
-def _build_module(
+def build_module(
     go: Go, module: Module, missing: frozenset[str], work: Path, folder: Path, reporter: Reporter
 ) -> None:
     packages = {name: package for name, package in module.packages.items() if name in missing}

@@ -1,0 +1,21 @@
+"""`hibernator detach`: the last thing to do before, or right after, the operator is removed for good."""
+
+import typer
+
+from hibernator.cli.cluster import Context, Kubeconfig, Session, talk
+
+
+def detach(kubeconfig: Kubeconfig = None, context: Context = None) -> None:
+    """Take back what the operator told the API server about itself, once it is removed.
+
+    Its objects can then be read and deleted without it. `helm uninstall` does this by itself. An operator
+    that still runs registers itself again at once.
+    """
+
+    async def run(session: Session) -> tuple[str, ...]:
+        from hibernator.operator.detaching import detach as take_back
+
+        return await take_back(session.client)
+
+    for sentence in talk(run, kubeconfig=kubeconfig, context=context) or ("There was nothing to take back.",):
+        typer.echo(sentence)

@@ -1,0 +1,92 @@
+"""charts/hibernator/values.schema.json: which values the chart takes, the operator's settings included."""
+
+import json
+from typing import Any, Final
+
+import msgspec
+
+from hibernator.operator.settings import Settings, fields
+
+Schema = dict[str, Any]
+
+# The chart decides these itself.
+_CHARTS_OWN: Final = {
+    "kubeconfig",
+    "context",
+    "namespace",
+    "listen",
+    "database",
+    "webhook_listen",
+    "webhook_url",
+    "webhook_service",
+    "webhook_certificates",
+}
+
+_TEXT: Final[Schema] = {"type": "string"}
+_FLAG: Final[Schema] = {"type": "boolean"}
+_WORDS: Final[Schema] = {"type": "object", "additionalProperties": _TEXT}
+_ANYTHING: Final[Schema] = {"type": "object"}
+_LIST: Final[Schema] = {"type": "array", "items": _ANYTHING}
+_NAME: Final[Schema] = {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", "maxLength": 253}
+_PORT: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": 65535}
+
+
+def text() -> str:
+    schema = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "Values of the hibernator chart"}
+    return json.dumps(schema | _object(**_values()), indent=2) + "\n"
+
+
+def _values() -> dict[str, Schema]:
+    return {
+        "global": _ANYTHING,
+        "image": _object(
+            repository={"type": "string", "minLength": 1},
+            tag=_TEXT,
+            digest={"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$"},
+            pullPolicy={"enum": ["Always", "IfNotPresent", "Never"]},
+        ),
+        "imagePullSecrets": {"type": "array", "items": _object(name=_NAME)},
+        "replicas": {"type": "integer", "minimum": 1, "maximum": 9},
+        "settings": _settings(),
+        "database": _object(
+            volume=_object(
+                size={"type": "string", "pattern": r"^[1-9][0-9]*(\.[0-9]+)?(Ki|Mi|Gi|Ti|k|M|G|T)?$"},
+                storageClassName=_TEXT,
+                existingClaim=_TEXT,
+            ),
+            existingSecret=_object(name=_TEXT, key={"type": "string", "minLength": 1}),
+        ),
+        "webhooks": _object(enabled=_FLAG, certificateSecret=_TEXT),
+        "crds": _object(install=_FLAG),
+        "serviceAccount": _object(name=_NAME, annotations=_WORDS),
+        "networkPolicy": _object(enabled=_FLAG, egressPorts={"type": "array", "items": _PORT}),
+        "serviceMonitor": _object(
+            enabled=_FLAG, labels=_WORDS, interval={"type": "string", "pattern": "^([0-9]+(ms|s|m|h))+$"}
+        ),
+        "prometheusRule": _object(enabled=_FLAG, labels=_WORDS),
+        "dashboard": _object(enabled=_FLAG, labels=_WORDS),
+        "resources": _ANYTHING,
+        "priorityClassName": _TEXT,
+        "nodeSelector": _WORDS,
+        "tolerations": _LIST,
+        "podLabels": _WORDS,
+        "podAnnotations": _WORDS,
+        "env": {"type": "array", "items": {"type": "object", "required": ["name"]}},
+    }
+
+
+def _object(**properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _settings() -> Schema:
+    """Every setting of the operator that the chart does not decide, as the operator itself checks it."""
+    _, components = msgspec.json.schema_components([Settings])
+    properties = components["Settings"]["properties"]
+    return _object(
+        **{
+            field.encode_name: {"description": words} | properties[field.encode_name]
+            for field, words, _ in fields()
+            if field.name not in _CHARTS_OWN
+        }
+    )
