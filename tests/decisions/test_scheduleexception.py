@@ -175,11 +175,12 @@ def test_a_rejection_ends_it_with_name_time_and_reason() -> None:
     assert found.status.message == "Rejected by carol at 2026-01-29T10:20:00Z: freeze"
 
 
-def test_what_is_said_after_the_end_changes_nothing() -> None:
+def test_what_is_said_after_the_end_changes_nothing_and_is_on_record() -> None:
     found = after(said(after(exception(**BOTH)), "reject", "carol"))
     later = after(said(found, "approve", "bob", approvedAt="2026-01-29T10:00:01Z"), now=NOW.add(hours=2))
     assert later.status.state == "Rejected"
-    assert actions(later) == actions(found)
+    assert actions(later) == [*actions(found), ("refused", "bob")]
+    assert later.status.history[-1].reason.startswith("DecidedBefore: It was rejected already, by carol")
 
 
 def test_a_word_that_does_not_count_is_told_with_why() -> None:
@@ -188,6 +189,8 @@ def test_a_word_that_does_not_count_is_told_with_why() -> None:
     assert (
         "The word of alice does not count. alice asked for it and cannot approve it" in found.status.message
     )
+    assert actions(found) == [("requested", "alice"), ("refused", "alice")]
+    assert found.status.history[-1].reason.startswith("OwnRequest: alice asked for it")
 
 
 def test_an_approval_of_another_spec_or_object_does_not_count() -> None:
@@ -288,6 +291,9 @@ def test_what_was_agreed_to_becomes_active_only_once_it_is_on_record() -> None:
     assert (agreed.status.state, agreed.status.approval_state) == ("Approved", "Approved")
     assert agreed.status.conditions[0].reason == "AwaitingRecord"
     assert look(agreed, recorded=False).after == 10.0
+    away = look(agreed, recorded=False, away=True).status
+    assert away is not None
+    assert away.message.startswith("Everyone has agreed, but the audit database cannot be used now")
     assert after(agreed).status.state == "Active"
 
 

@@ -8,7 +8,17 @@ from hibernator.api.people import Channel, Email, Role, User, Words
 
 ExceptionState = Literal["Draft", "Pending", "Approved", "Active", "Expired", "Rejected", "Cancelled"]
 ApprovalState = Literal["Pending", "Approved", "Rejected"]
-Action = Literal["requested", "submitted", "approved", "rejected", "activated", "cancelled", "expired"]
+Action = Literal[
+    "requested",
+    "submitted",
+    "approved",
+    "rejected",
+    "refused",
+    "waiting",
+    "activated",
+    "cancelled",
+    "expired",
+]
 
 
 class RequiredApproval(Model):

@@ -5,7 +5,7 @@ Exceptions of one plan are looked at one after the other, because each look depe
 
 import asyncio
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, Literal
 from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
@@ -100,7 +100,7 @@ class ExceptionReconciler:
             if exception is None:
                 return Result()
             recorded = await self._is_recorded(exception)
-            seen = self._gather(key, exception, recorded=recorded)
+            seen = self._gather(key, exception, recorded=recorded == "yes", away=recorded == "away")
             decision = decide(seen, self._clock.now())
             exception = await self._perform(exception, decision)
             version = exception.metadata.resource_version
@@ -108,20 +108,20 @@ class ExceptionReconciler:
                 self._told[key] = version
             return Result(decision.after)
 
-    async def _is_recorded(self, exception: ScheduleException) -> bool:
+    async def _is_recorded(self, exception: ScheduleException) -> Literal["yes", "not yet", "away"]:
         """Whether the consent that stands in the status is in the audit trail for good."""
         status = exception.status
         if not exception.spec.approval_required or status.state == "Active":
-            return True
+            return "yes"
         if status.approval_state != "Approved":
-            return False
+            return "not yet"
         try:
             await self._trail.record_now(*events(exception))
         except AuditUnavailable:
-            return False
-        return True
+            return "away"
+        return "yes"
 
-    def _gather(self, key: Key, exception: ScheduleException, *, recorded: bool) -> Seen:
+    def _gather(self, key: Key, exception: ScheduleException, *, recorded: bool, away: bool) -> Seen:
         plan = self._plans.get(key.namespace, exception.spec.plan_ref.name)
         directory = self._people.directory()
         users = {requester(exception), *voters(exception)}
@@ -138,6 +138,7 @@ class ExceptionReconciler:
             impact=self._impact(key, exception, plan) if plan and not problems else None,
             problems=problems,
             recorded=recorded,
+            away=away,
             rules=self._rules,
         )
 

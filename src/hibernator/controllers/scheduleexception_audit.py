@@ -14,14 +14,14 @@ from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.audit.event import OPERATOR, Actor, AuditEvent, Channel, Resource, event
 from hibernator.audit.trail import Trail
 from hibernator.decisions.approval import APPROVAL_TIMEOUT, OPERATOR as NOBODY
-from hibernator.decisions.conditions import find
-from hibernator.decisions.scheduleexception_status import READY
 
 _SUBJECT: Final = "scheduleexception"
 _CHANNELS: Final[dict[str, Channel]] = {channel: channel for channel in get_args(Channel)}
 _TYPES: Final = {
     "submitted": "requested",
     "approved": "approval.given",
+    "refused": "approval.refused",
+    "waiting": "waiting",
     "activated": "activated",
     "cancelled": "cancelled",
     "expired": "expired",
@@ -41,17 +41,6 @@ def events(exception: ScheduleException) -> Iterator[AuditEvent]:
     agreed = [entry for entry in status.history if entry.action == "approved"]
     if status.approval_state == "Approved" and agreed:
         yield event(f"{_SUBJECT}.approved", about, at=Instant(agreed[-1].timestamp), correlation_id=about.uid)
-    ready = find(status.conditions, READY)
-    if ready and ready.reason == "AnotherActive":
-        at = Instant(ready.last_transition_time)
-        yield event(
-            f"{_SUBJECT}.waiting",
-            about,
-            at=at,
-            identity=(at.format_iso(),),
-            correlation_id=about.uid,
-            data={"message": ready.message},
-        )
 
 
 def _type(exception: ScheduleException, entry: HistoryEntry) -> str:
@@ -76,6 +65,7 @@ def _told(about: Resource, type_: str, entry: HistoryEntry) -> AuditEvent:
         channel="operator" if is_ours else _CHANNELS.get(entry.channel, "api"),
         correlation_id=about.uid,
         data={key: word for key, word in (("role", entry.role), ("reason", entry.reason)) if word},
+        error=entry.reason if entry.action == "refused" else "",
     )
 
 

@@ -50,6 +50,7 @@ class Seen:
     impact: Impact | None = None
     problems: tuple[Problem, ...] = ()
     recorded: bool = True  # whether the consent that was given is in the audit trail for good
+    away: bool = False  # whether it is not because the trail's database cannot be used
     rules: Rules = field(default_factory=Rules)
 
     def person(self, user: str) -> Person:
@@ -213,6 +214,12 @@ def _unrecorded(look: _Look) -> Course | None:
     if look.request is None or look.seen.recorded:
         return None
     message = "Everyone has agreed. It becomes active as soon as the audit trail has it on record."
+    if look.seen.away:
+        message = (
+            "Everyone has agreed, but the audit database cannot be used now, and nothing goes ahead without "
+            "its record. It becomes active by itself once the database is back; the operator's log says what "
+            "is wrong with it."
+        )
     later = min(look.until, look.now.add(seconds=RECORD_SECONDS))
     return look.course("Approved", "AwaitingRecord", message, next_look=later)
 

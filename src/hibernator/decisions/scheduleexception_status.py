@@ -1,6 +1,6 @@
 """The status that follows from where an exception is: what people see, and a history that only grows."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -17,8 +17,18 @@ from hibernator.api.exceptionstatus import (
     ScheduleExceptionStatus,
 )
 from hibernator.api.scheduleexception import ScheduleException
-from hibernator.decisions.approval import APPROVAL_TIMEOUT, OPERATOR, Outcome, Place, Request, Standing, Vote
-from hibernator.decisions.conditions import Verdict, lay_over, whole_second
+from hibernator.decisions.approval import (
+    APPROVAL_TIMEOUT,
+    OPERATOR,
+    Outcome,
+    Place,
+    Refusal,
+    Request,
+    Standing,
+    Vote,
+    over,
+)
+from hibernator.decisions.conditions import Verdict, find, lay_over, whole_second
 from hibernator.decisions.scheduleexception_request import requester
 
 Reason = Literal[
@@ -37,6 +47,7 @@ Reason = Literal[
 ]
 READY: Final = "Ready"
 MOST_HISTORY: Final = 200
+_LONGEST_REASON: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +124,9 @@ def _news(exception: ScheduleException, course: Course, now: Instant) -> Iterato
     elif before == "Draft" and course.state not in {"Draft", "Cancelled"}:
         yield _entry("submitted", who, now)
     yield from _decisions(exception.status, course)
+    ready = find(exception.status.conditions, READY)
+    if course.reason == "AnotherActive" and (ready is None or ready.reason != "AnotherActive"):
+        yield _entry("waiting", OPERATOR, now, course.message)
     if course.state == before:
         return
     if course.state == "Active":
@@ -125,15 +139,44 @@ def _news(exception: ScheduleException, course: Course, now: Instant) -> Iterato
 
 def _decisions(before: ScheduleExceptionStatus, course: Course) -> Iterator[HistoryEntry]:
     """What people decided that is not in the history yet, or that nobody decided in time."""
-    if course.standing is None:
-        return
     known = {(told.action, told.actor) for told in before.history}
+    if course.standing is None:
+        if course.outcome:
+            yield from _too_late(before, over(course.outcome), known)
+        return
     for vote in course.standing.counted:
         told = _told(vote, course.standing)
         if (told.action, told.actor) not in known:
             yield told
+    for vote, refusal in course.standing.refused:
+        if ("refused", vote.by.user) not in known:
+            yield _refused(vote.by.user, vote.at, vote.channel, refusal)
     if course.outcome and course.outcome.reason == APPROVAL_TIMEOUT:
         yield _entry("rejected", OPERATOR, course.outcome.at, APPROVAL_TIMEOUT)
+
+
+def _too_late(
+    before: ScheduleExceptionStatus, refusal: Refusal, known: Collection[tuple[str, str]]
+) -> Iterator[HistoryEntry]:
+    """Entries that came after the end: whoever wrote them had a way around every door that says no."""
+    said = (
+        *((yes.approved_by, yes.approved_at, yes.channel) for yes in before.approvals),
+        *((no.rejected_by, no.rejected_at, no.channel) for no in before.rejections),
+    )
+    for user, at, channel in said:
+        if not {("approved", user), ("rejected", user), ("refused", user)} & {*known}:
+            yield _refused(user, Instant(at), channel, refusal)
+
+
+def _refused(user: str, at: Instant, channel: str, refusal: Refusal) -> HistoryEntry:
+    """A decision that does not count is told once for each person, whatever the first reason was."""
+    return HistoryEntry(
+        action="refused",
+        actor=user,
+        timestamp=whole_second(at),
+        channel=channel,
+        reason=f"{refusal.reason}: {refusal.message}"[:_LONGEST_REASON],
+    )
 
 
 def _entry(action: Action, actor: str, at: Instant, reason: str = "") -> HistoryEntry:

@@ -53,11 +53,10 @@ def test_silence_and_a_no_are_told_apart() -> None:
 
 
 def test_one_that_waits_in_line_is_told() -> None:
-    ready = {
-        "type": "Ready",
-        "status": "False",
-        "reason": "AnotherActive",
-        "message": "Plan dev already has active exception y",
-        "lastTransitionTime": "2026-03-02T10:00:00Z",
-    }
-    assert told(conditions=[ready]) == [("waiting", "operator", "hibernator")]
+    entry = ("waiting", "hibernator", "Plan dev already has active exception y")
+    assert told(entry) == [("waiting", "operator", "hibernator")]
+
+
+def test_a_decision_that_does_not_count_is_told_with_who_took_it_and_why_not() -> None:
+    entry = ("refused", "mallory", "NotAsked: mallory is not among those whose agreement is needed: bob.")
+    assert told(entry) == [("approval.refused", "user", "mallory")]
