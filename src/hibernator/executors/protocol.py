@@ -19,7 +19,7 @@ What was asleep before has no restore document: it is left alone, in both direct
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
 
 import msgspec
 from whenever import Instant
@@ -43,7 +43,10 @@ __all__ = [
     "Saving",
     "Throttled",
     "parameters",
+    "parameters_as",
 ]
+
+M = TypeVar("M", bound=Model)
 
 PATIENCE: Final = 600.0  # seconds to wait for things to settle where a target asks for it but not how long
 
@@ -134,3 +137,13 @@ def parameters(target: Target) -> Model:
         return msgspec.convert(target.parameters, PARAMETERS[target.type])
     except msgspec.ValidationError as error:
         raise Permanent(f"spec.targets: the parameters of {target.name} cannot be used: {error}.") from error
+
+
+def parameters_as(job: Job, model: type[M]) -> M:
+    """The parameters of the target as one type that the caller knows."""
+    found = parameters(job.target)
+    if not isinstance(found, model):
+        raise Permanent(
+            f"The target {job.target.name} is of type {job.target.type}, which another executor knows."
+        )
+    return found

@@ -12,18 +12,23 @@ from hibernator.admission import metrics as admission
 from hibernator.admission.assembly import add_webhooks, webhook_server
 from hibernator.admission.endpoint import Address, Endpoint, Service
 from hibernator.approvals.people import Naming, read_naming
+from hibernator.approvals.rego import Rego
 from hibernator.audit.database import Database
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
 from hibernator.controllers import (
     hibernateplan,
     hibernateplan_metrics,
+    remediation,
     scheduleexception,
     timewindowscaler,
 )
 from hibernator.decisions.scheduleexception_request import Rules
 from hibernator.decisions.timewindowscaler import Pace
+from hibernator.executors.asg import Asg
 from hibernator.executors.clusters import OwnCluster
+from hibernator.executors.connectors import Connectors
+from hibernator.executors.ec2 import Ec2
 from hibernator.executors.karpenter import Karpenter
 from hibernator.executors.noop import Noop
 from hibernator.executors.registry import Registry
@@ -110,9 +115,11 @@ async def operator(
             namespace=settings.watch_namespace,
         )
         manager.add_controller(scalers)
+        fence = elector.may_write if elector else None
+        connectors = await stack.enter_async_context(Connectors(writer, fence=fence))
         plans = hibernateplan.plan_controller(
             writer,
-            registry=executors(settings, writer),
+            registry=executors(settings, writer, connectors),
             recorder=recorder,
             clock=clock,
             metrics=metrics,
@@ -137,6 +144,21 @@ async def operator(
             namespace=settings.watch_namespace,
         )
         manager.add_controller(exceptions)
+        for controller in remediation.remediation_controllers(
+            writer,
+            rego=await stack.enter_async_context(Rego()),
+            recorder=recorder,
+            clock=clock,
+            metrics=metrics,
+            trail=trail,
+            workers=settings.workers,
+            naming=naming(settings),
+            roles=settings.approver_roles,
+            policy=settings.remediation_policy,
+            home=settings.namespace,
+            namespace=settings.watch_namespace,
+        ):
+            manager.add_controller(controller)
         if settings.webhook_listen:
             add_webhooks(
                 manager,
@@ -151,13 +173,21 @@ async def operator(
         yield Operator(manager, metrics, trail, server.port)
 
 
-def executors(settings: Settings, client: Client) -> Registry:
+def executors(settings: Settings, client: Client, connectors: Connectors) -> Registry:
     """How each type of target sleeps and wakes."""
     clusters = OwnCluster(client)
     workloads = WorkloadScaler(
         clusters, own_namespace=settings.namespace, only_namespace=settings.watch_namespace
     )
-    return Registry({"workloadscaler": workloads, "karpenter": Karpenter(clusters), "noop": Noop()})
+    return Registry(
+        {
+            "workloadscaler": workloads,
+            "karpenter": Karpenter(clusters),
+            "ec2": Ec2(connectors),
+            "asg": Asg(connectors),
+            "noop": Noop(),
+        }
+    )
 
 
 def naming(settings: Settings) -> Naming:
