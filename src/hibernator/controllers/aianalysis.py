@@ -1,0 +1,152 @@
+"""AIAnalysis: asks the policy what it says, judges, and follows the request until people have decided."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from hibernator.api.aianalysis import ANALYSES, AIAnalysis
+from hibernator.api.core import ConfigMap
+from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
+from hibernator.api.remediationrequest import REMEDIATIONS, RemediationRequest
+from hibernator.approvals.rego import Rego
+from hibernator.audit.database import AuditUnavailable
+from hibernator.audit.trail import Trail
+from hibernator.controllers.remediation_audit import analysis_events, decided, deleted, record
+from hibernator.controllers.remediationapprovalrequest import BY_ANALYSIS
+from hibernator.decisions.aianalysis import Decision, Seen, decide, is_unjudged, needs_policy
+from hibernator.decisions.rego import NO_WISHES, Answer, Broken, read_namespace
+from hibernator.decisions.remediationrequest import asks_about
+from hibernator.kube.cache import Cache
+from hibernator.kube.client import Client
+from hibernator.kube.clock import Clock
+from hibernator.kube.controller import Key, Result
+from hibernator.kube.errors import NotFound
+from hibernator.kube.events import Recorder
+from hibernator.kube.patch import encode, merge_patch
+
+
+class AnalysisReconciler:
+    def __init__(
+        self,
+        client: Client,
+        analyses: Cache[AIAnalysis],
+        requests: Cache[RemediationApprovalRequest],
+        remediations: Cache[RemediationRequest],
+        *,
+        policies: Cache[ConfigMap],
+        namespaces: Cache[ConfigMap],
+        rego: Rego,
+        recorder: Recorder,
+        clock: Clock,
+        trail: Trail,
+    ) -> None:
+        self._client = client
+        self._analyses = analyses
+        self._requests = requests
+        self._remediations = remediations
+        self._policies = policies
+        self._namespaces = namespaces
+        self._rego = rego
+        self._recorder = recorder
+        self._clock = clock
+        self._trail = trail
+        self._known: dict[Key, AIAnalysis] = {}  # what the audit trail was told about
+
+    async def reconcile(self, key: Key) -> Result:
+        analysis = self._analyses.get(*key)
+        known = self._known.get(key)
+        if known and (analysis is None or analysis.metadata.uid != known.metadata.uid):
+            self._trail.record(deleted(ANALYSES, known, self._clock.now()))
+            del self._known[key]
+        if analysis is None or analysis.metadata.deletion_timestamp:
+            return Result()
+        seen = await self._gather(analysis)
+        decision = decide(seen, self._clock.now())
+        analysis = await self._perform(analysis, decision)
+        if self._known.get(key) is not analysis and record(self._trail, analysis_events(analysis)):
+            self._known[key] = analysis
+        return Result(decision.after)
+
+    async def _gather(self, analysis: AIAnalysis) -> Seen:
+        if is_unjudged(analysis):
+            return await self._gather_to_judge(analysis)
+        if analysis.status.phase != "Approving":
+            return Seen(analysis=analysis)
+        request = self._request(analysis)
+        approved = request is not None and request.status.decision == "Approved"
+        recorded = request is not None and approved and await self._is_recorded(request)
+        return Seen(analysis=analysis, request=request, recorded=recorded)
+
+    async def _gather_to_judge(self, analysis: AIAnalysis) -> Seen:
+        policy = next(iter(self._policies.values()), None)
+        answer: Answer | Broken | None = None
+        is_known = True
+        if policy is not None and needs_policy(analysis):
+            remediation = await self._remediation(analysis)
+            is_known = remediation is not None
+            answer = await self._rego.ask(policy.data, _input(analysis, remediation))
+        found = next(iter(self._namespaces.find("namespace", analysis.metadata.namespace)), None)
+        wishes, problems = read_namespace(found.data) if found else (NO_WISHES, ())
+        return Seen(analysis=analysis, policy=answer, is_known=is_known, namespace=wishes, problems=problems)
+
+    def _request(self, analysis: AIAnalysis) -> RemediationApprovalRequest | None:
+        """The request about this very analysis, by the index."""
+        found = self._requests.find(BY_ANALYSIS, f"{analysis.metadata.namespace}/{analysis.metadata.name}")
+        mine = (one for one in found if asks_about(one, analysis) and not one.metadata.deletion_timestamp)
+        return max(mine, key=lambda one: len(one.metadata.name), default=None)
+
+    async def _remediation(self, analysis: AIAnalysis) -> RemediationRequest | None:
+        """What the analysis is for. It may be so new that only the API server knows it."""
+        reference, namespace = analysis.spec.remediation_request_ref, analysis.metadata.namespace
+        if reference is None:
+            return None
+        if found := self._remediations.get(namespace, reference.name):
+            return found
+        try:
+            return await self._client.get(REMEDIATIONS, reference.name, namespace)
+        except NotFound:
+            return None
+
+    async def _is_recorded(self, request: RemediationApprovalRequest) -> bool:
+        try:
+            await self._trail.record_now(decided(request))
+        except AuditUnavailable:
+            return False
+        return True
+
+    async def _perform(self, analysis: AIAnalysis, decision: Decision) -> AIAnalysis:
+        if decision.status == analysis.status:
+            return analysis
+        metadata = analysis.metadata
+        written = await self._client.patch(
+            ANALYSES,
+            metadata.name,
+            metadata.namespace,
+            {"status": merge_patch(encode(analysis.status), encode(decision.status))},
+            resource_version=metadata.resource_version,
+            subresource="status",
+        )
+        self._analyses.wrote(written)
+        for tell in decision.tells:
+            self._recorder.note(ANALYSES, analysis, tell.type, tell.reason, tell.message)
+        return written
+
+
+def _input(analysis: AIAnalysis, remediation: RemediationRequest | None) -> Mapping[str, Any]:
+    """What a policy looks at, as plain JSON; documented in the guide."""
+    metadata = analysis.metadata
+    found = {
+        "name": metadata.name,
+        "namespace": metadata.namespace,
+        "labels": dict(metadata.labels),
+        "analysis": analysis.spec.analysis,
+        "remediation": remediation
+        and {
+            "name": remediation.metadata.name,
+            "labels": dict(remediation.metadata.labels),
+            **encode(remediation.spec),
+        },
+    }
+    plain: Mapping[str, Any] = msgspec.to_builtins(found)
+    return plain

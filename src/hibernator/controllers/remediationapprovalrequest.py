@@ -1,0 +1,118 @@
+"""RemediationApprovalRequest: makes a decision of the condition that somebody added, or lets time run out."""
+
+from typing import Final
+
+from whenever import Instant
+
+from hibernator.api.aianalysis import AIAnalysis
+from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
+from hibernator.audit.database import AuditUnavailable
+from hibernator.audit.trail import Trail
+from hibernator.controllers.remediation_audit import deleted, record, request_events
+from hibernator.controllers.remediation_written import written_at
+from hibernator.controllers.scheduleexception import People
+from hibernator.decisions.remediationapprovalrequest import FINALIZER, Decision, Seen, decide, said
+from hibernator.decisions.remediationrequest import asks_about
+from hibernator.kube.cache import Cache
+from hibernator.kube.client import Client
+from hibernator.kube.clock import Clock
+from hibernator.kube.controller import Key, Result
+from hibernator.kube.events import Recorder
+from hibernator.kube.patch import encode, merge_patch
+
+BY_ANALYSIS: Final = "spec.aiAnalysisRef.name"
+
+
+class RequestReconciler:
+    def __init__(
+        self,
+        client: Client,
+        requests: Cache[RemediationApprovalRequest],
+        analyses: Cache[AIAnalysis],
+        people: People,
+        *,
+        recorder: Recorder,
+        clock: Clock,
+        trail: Trail,
+    ) -> None:
+        self._client = client
+        self._requests = requests
+        self._analyses = analyses
+        self._people = people
+        self._recorder = recorder
+        self._clock = clock
+        self._trail = trail
+        self._told: dict[Key, str] = {}  # the versions that the audit trail knows
+
+    async def reconcile(self, key: Key) -> Result:
+        request = self._requests.get(*key)
+        if request is None:
+            self._told.pop(key, None)
+            return Result()
+        seen = await self._gather(request)
+        decision = decide(seen, self._clock.now())
+        request = await self._perform(request, decision)
+        version = request.metadata.resource_version
+        if self._told.get(key) != version and record(self._trail, request_events(request)):
+            self._told[key] = version
+        return Result(decision.after)
+
+    async def _gather(self, request: RemediationApprovalRequest) -> Seen:
+        analysis = self._analyses.get(request.metadata.namespace, request.spec.ai_analysis_ref.name)
+        is_mine = analysis is not None and asks_about(request, analysis)
+        leaves = request.metadata.deletion_timestamp is not None
+        return Seen(
+            request=request,
+            person=self._people.directory().person(request.status.decided_by),
+            accepted_at=await self._accepted_at(request),
+            deadline_source=analysis.status.deadline_source if analysis and is_mine else None,
+            recorded=leaves and await self._is_recorded(request, analysis),
+        )
+
+    async def _accepted_at(self, request: RemediationApprovalRequest) -> Instant | None:
+        """When a decision was made that is seen only after the deadline: asked of the API server."""
+        word, status = said(request), request.status
+        if word is None or status.decision or self._clock.now() < Instant(request.spec.required_by):
+            return None
+        return await written_at(self._client, request, word.type)
+
+    async def _is_recorded(self, request: RemediationApprovalRequest, analysis: AIAnalysis | None) -> bool:
+        """Whether the audit trail has all of a request that is about to go."""
+        why = "somebody deleted it, or all of the remediation"
+        if analysis is None or not asks_about(request, analysis):
+            why = "its analysis is gone"
+        farewell = deleted(APPROVAL_REQUESTS, request, self._clock.now(), why)
+        try:
+            await self._trail.record_now(*request_events(request), farewell)
+        except AuditUnavailable:
+            return False
+        return True
+
+    async def _perform(
+        self, request: RemediationApprovalRequest, decision: Decision
+    ) -> RemediationApprovalRequest:
+        metadata = request.metadata
+        if decision.release:
+            kept = [one for one in metadata.finalizers if one != FINALIZER]
+            change = {"metadata": {"finalizers": kept}}
+            return await self._client.patch(
+                APPROVAL_REQUESTS,
+                metadata.name,
+                metadata.namespace,
+                change,
+                resource_version=metadata.resource_version,
+            )
+        if decision.status is None or decision.status == request.status:
+            return request
+        written = await self._client.patch(
+            APPROVAL_REQUESTS,
+            metadata.name,
+            metadata.namespace,
+            {"status": merge_patch(encode(request.status), encode(decision.status))},
+            resource_version=metadata.resource_version,
+            subresource="status",
+        )
+        self._requests.wrote(written)
+        for tell in decision.tells:
+            self._recorder.note(APPROVAL_REQUESTS, request, tell.type, tell.reason, tell.message)
+        return written

@@ -1,0 +1,192 @@
+"""RemediationRequest: adopts its analyses and has people asked where one needs their approval."""
+
+from contextlib import suppress
+from typing import Final
+
+from hibernator.api.aianalysis import ANALYSES, AIAnalysis
+from hibernator.api.meta import ObjectMeta
+from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
+from hibernator.api.remediationrequest import REMEDIATIONS, RemediationRequest, RemediationRequestStatus
+from hibernator.audit.trail import Trail
+from hibernator.controllers.remediation_audit import adopted, deleted, record, remediation_events
+from hibernator.controllers.remediationapprovalrequest import BY_ANALYSIS
+from hibernator.decisions.remediationapprovalrequest import FINALIZER
+from hibernator.decisions.remediationrequest import (
+    Adopt,
+    Ask,
+    Decision,
+    Drop,
+    Matter,
+    Refer,
+    Seen,
+    Step,
+    asks_about,
+    decide,
+    owned_by,
+    request_names,
+)
+from hibernator.kube.cache import Cache
+from hibernator.kube.client import Client
+from hibernator.kube.clock import Clock
+from hibernator.kube.controller import Key, Result
+from hibernator.kube.errors import AlreadyExists, NotFound
+from hibernator.kube.events import Recorder
+from hibernator.kube.patch import encode, merge_patch
+
+BY_REMEDIATION: Final = "spec.remediationRequestRef.name"
+_QUIET: Final = 300.0  # seconds in which the same is not told again
+
+
+class RemediationReconciler:
+    def __init__(
+        self,
+        client: Client,
+        remediations: Cache[RemediationRequest],
+        analyses: Cache[AIAnalysis],
+        requests: Cache[RemediationApprovalRequest],
+        *,
+        recorder: Recorder,
+        clock: Clock,
+        trail: Trail,
+    ) -> None:
+        self._client = client
+        self._remediations = remediations
+        self._analyses = analyses
+        self._requests = requests
+        self._recorder = recorder
+        self._clock = clock
+        self._trail = trail
+        self._known: dict[Key, RemediationRequest] = {}  # what the audit trail was told about
+
+    async def reconcile(self, key: Key) -> Result:
+        remediation = self._remediations.get(*key)
+        known = self._known.get(key)
+        if known and (remediation is None or remediation.metadata.uid != known.metadata.uid):
+            self._trail.record(deleted(REMEDIATIONS, known, self._clock.now()))
+            del self._known[key]
+        if remediation is None:
+            return Result()
+        decision = decide(self._gather(remediation), self._clock.now())
+        for step in decision.steps:
+            await self._take(remediation, step)
+        await self._perform(remediation, decision)
+        if key not in self._known and record(self._trail, remediation_events(remediation)):
+            self._known[key] = remediation
+        return Result()
+
+    def _gather(self, remediation: RemediationRequest) -> Seen:
+        namespace = remediation.metadata.namespace
+        here = f"{namespace}/{remediation.metadata.name}"
+        analyses = self._analyses.find(BY_REMEDIATION, here)
+        asked = {name for analysis in analyses for name in request_names(analysis)}
+        return Seen(
+            remediation=remediation,
+            matters=tuple(Matter(analysis, self._requests_about(analysis)) for analysis in analyses),
+            orphans=tuple(
+                request
+                for request in self._requests.find(BY_REMEDIATION, here)
+                if request.metadata.name not in asked and FINALIZER in request.metadata.finalizers
+            ),
+        )
+
+    def _requests_about(self, analysis: AIAnalysis) -> tuple[RemediationApprovalRequest, ...]:
+        namespace = analysis.metadata.namespace
+        by_index = self._requests.find(BY_ANALYSIS, f"{namespace}/{analysis.metadata.name}")
+        by_name = (self._requests.get(namespace, name) for name in request_names(analysis))
+        return (*by_index, *(found for found in by_name if found))
+
+    async def _take(self, remediation: RemediationRequest, step: Step) -> None:
+        match step:
+            case Adopt(analysis):
+                await self._adopt(remediation, analysis)
+            case Ask():
+                await self._ask(remediation, step)
+            case Refer(analysis, name):
+                await self._refer(analysis, name)
+            case Drop(request):
+                await self._drop(request)
+
+    async def _adopt(self, remediation: RemediationRequest, analysis: AIAnalysis) -> None:
+        metadata = analysis.metadata
+        owners = [*map(encode, metadata.owner_references), encode(owned_by(remediation))]
+        written = await self._client.patch(
+            ANALYSES,
+            metadata.name,
+            metadata.namespace,
+            {"metadata": {"ownerReferences": owners}},
+            resource_version=metadata.resource_version,
+        )
+        self._analyses.wrote(written)
+        self._trail.record(adopted(written, remediation, self._clock.now()))
+
+    async def _ask(self, remediation: RemediationRequest, step: Ask) -> None:
+        """Make the request; the reference to it follows when it has been seen."""
+        namespace = step.analysis.metadata.namespace
+        if step.instead_of and await self._found(namespace, step.instead_of):
+            return  # the cache was behind: nobody deleted it
+        request = RemediationApprovalRequest(
+            metadata=ObjectMeta(
+                name=step.name,
+                namespace=namespace,
+                finalizers=(FINALIZER,),
+                owner_references=(owned_by(remediation),),
+            ),
+            spec=step.spec,
+        )
+        try:
+            written = await self._client.create(APPROVAL_REQUESTS, request, namespace)
+        except AlreadyExists:
+            await self._found(namespace, step.name)
+            return
+        self._requests.wrote(written)
+
+    async def _found(self, namespace: str, name: str) -> bool:
+        try:
+            self._requests.wrote(await self._client.get(APPROVAL_REQUESTS, name, namespace))
+        except NotFound:
+            return False
+        return True
+
+    async def _refer(self, analysis: AIAnalysis, name: str) -> None:
+        metadata = analysis.metadata
+        current = (
+            self._analyses.get(metadata.namespace, metadata.name) or analysis
+        )  # it may just have been adopted
+        written = await self._client.patch(
+            ANALYSES,
+            metadata.name,
+            metadata.namespace,
+            {"status": {"remediationApprovalRequestRef": {"name": name}}},
+            resource_version=current.metadata.resource_version,
+            uid=metadata.uid,
+            subresource="status",
+        )
+        self._analyses.wrote(written)
+
+    async def _drop(self, request: RemediationApprovalRequest) -> None:
+        """Delete it, unless the cache was only behind and the analysis is there after all."""
+        metadata = request.metadata
+        with suppress(NotFound):
+            analysis = await self._client.get(ANALYSES, request.spec.ai_analysis_ref.name, metadata.namespace)
+            if asks_about(request, analysis):
+                return
+        with suppress(NotFound):
+            await self._client.delete(APPROVAL_REQUESTS, metadata.name, metadata.namespace, uid=metadata.uid)
+
+    async def _perform(self, remediation: RemediationRequest, decision: Decision) -> None:
+        if decision.status is not None and decision.status != remediation.status:
+            await self._write(remediation, decision.status)
+        for tell in decision.tells:
+            self._recorder.note(REMEDIATIONS, remediation, tell.type, tell.reason, tell.message, quiet=_QUIET)
+
+    async def _write(self, remediation: RemediationRequest, status: RemediationRequestStatus) -> None:
+        metadata = remediation.metadata
+        written = await self._client.patch(
+            REMEDIATIONS,
+            metadata.name,
+            metadata.namespace,
+            {"status": merge_patch(encode(remediation.status), encode(status))},
+            resource_version=metadata.resource_version,
+            subresource="status",
+        )
+        self._remediations.wrote(written)
