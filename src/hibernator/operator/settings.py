@@ -84,6 +84,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
         str,
         "The ConfigMap in the operator's namespace with the members of each role, by address or user name.",
     ] = "hibernator-roles"
+    remediation_policy: Annotated[
+        str,
+        "The ConfigMap in the operator's namespace with the Rego policy that says which remediations people "
+        "must approve.",
+    ] = "hibernator-remediation-policy"
 
 
 def settings(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | None = None) -> Settings:
