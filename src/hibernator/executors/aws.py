@@ -246,9 +246,11 @@ def _typed() -> Iterator[None]:
 
 def _meaning(error: ClientError) -> Exception:
     said = error.response.get("Error", {})
-    code, message = str(said.get("Code", "")), str(said.get("Message", ""))[:_LONGEST_MESSAGE]
+    code, message = str(said.get("Code", "")), " ".join(str(said.get("Message", "")).split())
+    if message.startswith("<"):  # something in between, which answers in HTML
+        message = ""
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    told = f"{error.operation_name}: {message or code}"
+    told = f"{error.operation_name}: {message[:_LONGEST_MESSAGE] or code}"
     if code in _THROTTLED or status == _TOO_MANY:
         return Throttled(f"AWS gets too many requests ({error.operation_name}).", retry_after=_PAUSE)
     if code in _LATER or status >= _SERVER_ERRORS:

@@ -17,10 +17,12 @@ from urllib.parse import urlsplit
 
 from hibernator.api.cloudprovider import PROVIDERS, Aws, CloudAuth, CloudProviderSpec
 from hibernator.api.core import SECRETS
+from hibernator.api.k8scluster import CLUSTERS
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
+from hibernator.api.parameters import EksParameters
 from hibernator.executors.aws import AwsAccount, Keys, sign_in
-from hibernator.executors.protocol import Job, Permanent
+from hibernator.executors.protocol import Job, Permanent, parameters_as
 from hibernator.executors.workloadscaler import typed
 from hibernator.kube import errors
 from hibernator.kube.client import Client
@@ -128,12 +130,28 @@ class Connectors:
         await self._connections.close()
 
     async def aws(self, job: Job) -> AwsAccount:
-        reference = job.target.connector_ref
-        if reference is None or reference.kind != "CloudProvider":
+        kind, namespace, name = _reference(job)
+        if kind != "CloudProvider":
             raise Permanent(
                 f"The target {job.target.name} is at AWS: its connectorRef has to name a CloudProvider."
             )
-        return await self.account(reference.namespace or job.namespace, reference.name)
+        return await self.account(namespace, name)
+
+    async def eks(self, job: Job) -> tuple[AwsAccount, str]:
+        kind, namespace, name = _reference(job)
+        wanted = parameters_as(job, EksParameters).cluster_name
+        if kind == "CloudProvider":
+            if wanted is None:
+                raise Permanent("clusterName is missing, and a CloudProvider does not say which is meant.")
+            return await self.account(namespace, name), wanted
+        found = (await self.read(CLUSTERS, namespace, name)).spec.eks
+        if found is None or wanted not in {None, found.name}:
+            raise Permanent(
+                f"The K8SCluster {name} is not the EKS cluster {wanted or 'that is needed here'}."
+            )
+        provider = found.provider_ref
+        account = await self.account(provider.namespace or namespace, provider.name)
+        return account.at(found.region), found.name
 
     async def account(self, namespace: str, name: str, *, afresh: bool = False) -> AwsAccount:
         """The AWS account of a provider."""
@@ -174,6 +192,14 @@ class Connectors:
                 raise Unusable(
                     f"{kind.kind}NotFound", f"There is no {kind.kind} {name} in the namespace {namespace}."
                 ) from error
+
+
+def _reference(job: Job) -> tuple[str, str, str]:
+    """Kind, namespace and name of the target's connector."""
+    reference = job.target.connector_ref
+    if reference is None:
+        raise Permanent(f"The target {job.target.name} needs a connectorRef, which says where it is.")
+    return reference.kind, reference.namespace or job.namespace, reference.name
 
 
 def _keys(login: Login, spec: Aws) -> Keys | None:

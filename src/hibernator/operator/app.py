@@ -29,8 +29,10 @@ from hibernator.executors.asg import Asg
 from hibernator.executors.clusters import OwnCluster
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.ec2 import Ec2
+from hibernator.executors.eks import Eks
 from hibernator.executors.karpenter import Karpenter
 from hibernator.executors.noop import Noop
+from hibernator.executors.rds import Rds
 from hibernator.executors.registry import Registry
 from hibernator.executors.workloadscaler import WorkloadScaler
 from hibernator.kube.client import Client
@@ -185,6 +187,8 @@ def executors(settings: Settings, client: Client, connectors: Connectors) -> Reg
             "karpenter": Karpenter(clusters),
             "ec2": Ec2(connectors),
             "asg": Asg(connectors),
+            "rds": Rds(connectors),
+            "eks": Eks(connectors),
             "noop": Noop(),
         }
     )

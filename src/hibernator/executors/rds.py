@@ -1,0 +1,193 @@
+"""RDS: database instances, and Aurora clusters with all their members, stopped and started again.
+
+AWS starts by itself what was stopped for seven days. So what sleeps is looked at every hour, and what runs is
+stopped again. With `snapshotBeforeStop` there is one snapshot a night of each database, whose name is the
+same however often the attempt is repeated.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Final
+
+from hibernator.api.parameters import RdsParameters, RdsSelector
+from hibernator.api.planstatus import Rest
+from hibernator.executors.aws import AwsAccount, AwsAccounts, AwsRefusedError, Document
+from hibernator.executors.aws_shapes import Shapes, shapes, total
+from hibernator.executors.protocol import (
+    Executor,
+    Item,
+    Job,
+    Permanent,
+    Retryable,
+    Saved,
+    Throttled,
+    parameters_as,
+)
+from hibernator.executors.rds_kinds import CLUSTER, INSTANCE, Sort, why_never
+
+_PAUSE: Final = 15.0  # seconds until a database in the middle of something is looked at again
+_ASLEEP: Final = {"stopping", "stopped"}
+_GONE: Final = {"deleting", "deleted"}
+_OTHER_ENGINES: Final = ("docdb", "neptune")  # which RDS lists, too
+
+
+class Rds(Executor):
+    looks_again: ClassVar[float | None] = 3600.0
+
+    def __init__(self, accounts: AwsAccounts) -> None:
+        self._accounts = accounts
+
+    async def discover(self, job: Job) -> tuple[Item, ...]:
+        wanted = parameters_as(job, RdsParameters).selector
+        account = await self._accounts.aws(job)
+        instances = await _all(account, INSTANCE)
+        clusters = await _all(account, CLUSTER) if wanted.cluster_ids or wanted.discover_clusters else []
+        chosen = [
+            *((INSTANCE, one) for one in _chosen_instances(wanted, instances)),
+            *((CLUSTER, one) for one in _chosen(wanted, CLUSTER, clusters)),
+        ]
+        machines = {INSTANCE.name_of(one): _machines(one) for one in instances}
+        known = await shapes(account, (type_ for types in machines.values() for type_ in types))
+        return tuple(_item(sort, one, machines, known) for sort, one in chosen)
+
+    async def sleep(self, job: Job, item: Saved) -> None:
+        account = await self._accounts.aws(job)
+        sort, name = _place(item)
+        found = await _read(account, item)
+        if found is None or (state := sort.state_of(found)) in _ASLEEP:
+            return
+        if never := why_never(sort, found):
+            raise Permanent(f"{item.key} {never}")
+        if state != "available":
+            raise Retryable(f"{item.key} is {state}; it can be stopped once it is available.")
+        if parameters_as(job, RdsParameters).snapshot_before_stop:
+            await _stop_with_snapshot(account, sort, name, _snapshot_name(job, name))
+        else:
+            await account.write("rds", sort.stop, **{sort.id: name})
+
+    async def wake(self, job: Job, item: Saved) -> None:
+        account = await self._accounts.aws(job)
+        sort, name = _place(item)
+        found = await _read(account, item)
+        match sort.state_of(found) if found else None:
+            case "stopped":
+                await account.write("rds", sort.start, **{sort.id: name})
+            case "stopping":
+                raise Throttled(f"{item.key} is still stopping.", retry_after=_PAUSE)
+
+    async def settled(self, job: Job, item: Saved, rest: Rest) -> bool:
+        found = await _read(await self._accounts.aws(job), item)
+        wanted = "stopped" if rest == "Asleep" else "available"
+        return found is None or _place(item)[0].state_of(found) == wanted
+
+
+async def _stop_with_snapshot(account: AwsAccount, sort: Sort, name: str, snapshot: str) -> None:
+    """Stop it once the snapshot of this night is there, which it may be from an earlier attempt."""
+    made = await account.pages(
+        "rds", sort.list_snapshots, sort.snapshots, **{sort.id: name, "SnapshotType": "manual"}
+    )
+    mine = next((one for one in made if one[sort.snapshot_id] == snapshot), None)
+    if mine is None and sort.stops_with_snapshot:
+        await account.write("rds", sort.stop, **{sort.id: name, sort.snapshot_id: snapshot})
+        return
+    if mine is None:
+        mine = {"Status": "creating"}
+        await account.write("rds", sort.take_snapshot, **{sort.id: name, sort.snapshot_id: snapshot})
+    if mine["Status"] == "creating":
+        raise Throttled(f"The snapshot {snapshot} is being taken.", retry_after=_PAUSE)
+    if mine["Status"] != "available":
+        raise Permanent(
+            f"The snapshot {snapshot} is {mine['Status']}, so {name} is not stopped. Delete it and retry."
+        )
+    await account.write("rds", sort.stop, **{sort.id: name})
+
+
+def _snapshot_name(job: Job, name: str) -> str:
+    return f"hibernator-{name}-{job.uid[:8]}-{job.cycle}"
+
+
+async def _all(account: AwsAccount, sort: Sort, **query: Any) -> list[Document]:
+    found = await account.pages("rds", sort.list, sort.things, **query)
+    return [
+        one
+        for one in found
+        if sort.state_of(one) not in _GONE and not str(one.get("Engine", "")).startswith(_OTHER_ENGINES)
+    ]
+
+
+async def _read(account: AwsAccount, item: Saved) -> Document | None:
+    """The very database that was saved, if it is still there."""
+    sort, name = _place(item)
+    try:
+        found = await _all(account, sort, **{sort.id: name})
+    except AwsRefusedError as error:
+        if error.code in sort.not_found:
+            return None
+        raise
+    return next((one for one in found if one[sort.resource_id] == item.restore["resourceId"]), None)
+
+
+def _place(item: Saved) -> tuple[Sort, str]:
+    kind, _, name = item.key.partition("/")
+    return (INSTANCE if kind == INSTANCE.label else CLUSTER), name
+
+
+def _chosen_instances(wanted: RdsSelector, found: Iterable[Document]) -> list[Document]:
+    """Members of a cluster sleep with it, and not alone."""
+    chosen = _chosen(wanted, INSTANCE, found)
+    for one in chosen:
+        cluster = one.get("DBClusterIdentifier")
+        if cluster and INSTANCE.name_of(one) in wanted.instance_ids:
+            raise Permanent(
+                f"instanceIds: {INSTANCE.name_of(one)} belongs to the cluster {cluster} and sleeps only with "
+                "it. Name the cluster in clusterIds instead."
+            )
+    return [one for one in chosen if not one.get("DBClusterIdentifier")]
+
+
+def _chosen(wanted: RdsSelector, sort: Sort, found: Iterable[Document]) -> list[Document]:
+    names = wanted.instance_ids if sort is INSTANCE else wanted.cluster_ids
+    searched = wanted.discover_instances if sort is INSTANCE else wanted.discover_clusters
+    by_name = {sort.name_of(one): one for one in found}
+    if names:
+        if missing := set(names) - by_name.keys():
+            raise Permanent(f"There is no {sort.words} {', '.join(sorted(missing))} here.")
+        return [by_name[name] for name in sorted(set(names))]
+    if not searched:
+        return []
+    return [one for one in by_name.values() if _is_chosen(wanted, _tags(one))]
+
+
+def _is_chosen(wanted: RdsSelector, tags: Mapping[str, str]) -> bool:
+    if wanted.include_all:
+        return True
+    if wanted.tags:
+        return all(_has(tags, key, value) for key, value in wanted.tags.items())
+    return bool(wanted.exclude_tags) and not any(
+        _has(tags, key, value) for key, value in wanted.exclude_tags.items()
+    )
+
+
+def _has(tags: Mapping[str, str], key: str, value: str) -> bool:
+    return key in tags and value in {"", tags[key]}
+
+
+def _tags(thing: Document) -> dict[str, str]:
+    return {tag["Key"]: tag.get("Value", "") for tag in thing.get("TagList") or ()}
+
+
+def _machines(instance: Document) -> list[str]:
+    """The machines below it. Their types are those of EC2, with a `db.` in front."""
+    type_ = str(instance.get("DBInstanceClass", "")).removeprefix("db.")
+    return [type_] * (2 if instance.get("MultiAZ") else 1)
+
+
+def _item(sort: Sort, thing: Document, machines: Mapping[str, list[str]], known: Shapes) -> Item:
+    name, state = sort.name_of(thing), sort.state_of(thing)
+    key = f"{sort.label}/{name}"
+    if state in _ASLEEP:
+        return Item(key=key, note=f"was {state} already")
+    members = thing.get("DBClusterMembers") or ()
+    below = [name] if sort is INSTANCE else [one["DBInstanceIdentifier"] for one in members]
+    saving = total(known, (type_ for one in below for type_ in machines.get(one, ())))
+    restore = {"resourceId": thing[sort.resource_id], "engine": thing.get("Engine", "")}
+    return Item(key=key, restore=restore, saving=saving)
