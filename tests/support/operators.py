@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +13,10 @@ from hibernator.audit.chain import Entry
 from hibernator.audit.database import Database
 from hibernator.audit.reading import Filter, Reader
 from hibernator.kube import credentials
-from hibernator.kube.metrics import RECONCILE_SECONDS, Metric
+from hibernator.kube.metrics import API_REQUESTS, RECONCILE_SECONDS, Metric, Metrics
 from hibernator.operator.app import Operator, operator
 from hibernator.operator.settings import Settings
+from support.account import operator_kubeconfig, settle_in
 from support.clock import ManualClock
 from support.settled import settled
 
@@ -66,7 +67,8 @@ async def running(
 ) -> AsyncIterator[Running]:
     """Run the operator until the block ends, and then stop it as a SIGTERM would.
 
-    It lives in the namespace that it acts in, unless it has a home elsewhere.
+    It lives in the namespace that it acts in, unless it has a home elsewhere. In place of the admin's
+    kubeconfig it uses its own, with the roles that are shipped; the test fails if they forbid it anything.
     """
     clock = clock or ManualClock("2026-03-02T08:00:00Z")  # a Monday
     audit = Path(tempfile.mkdtemp(prefix="hibernator-audit-"))
@@ -78,7 +80,10 @@ async def running(
         leader_elect=False,
         **({"scaler_jitter_from": 0.0, "scaler_jitter_to": 0.0, "scaler_minimum": 0.0} | settings),
     )
-    async with operator(chosen, credentials.find(str(kubeconfig)), clock=clock) as made:
+    own = await asyncio.to_thread(operator_kubeconfig, kubeconfig)
+    if chosen.webhook_listen:
+        await asyncio.to_thread(settle_in, kubeconfig, chosen.namespace)
+    async with operator(chosen, credentials.find(str(own)), clock=clock) as made:
         task = asyncio.create_task(made.manager.run())
         try:
             run = Running(made, clock, chosen.database)
@@ -89,3 +94,11 @@ async def running(
             made.manager.stop()
             await task
             shutil.rmtree(audit)
+        assert not list(_forbidden(made.metrics))
+
+
+def _forbidden(metrics: Metrics) -> Iterator[str]:
+    """What the API server did not let the operator do."""
+    for line in metrics.text().decode().splitlines():
+        if line.startswith(API_REQUESTS.name) and 'code="403"' in line:
+            yield line

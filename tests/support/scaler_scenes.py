@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from support.account import HOME
 from support.cluster import ClusterInTest
 
 WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri"]
@@ -72,7 +73,7 @@ class Scene:
         return [
             (write.resource, write.subresource, write.name)
             for write in self.cluster.writes(self.namespace)
-            if not write.user.startswith("system:") or "faultproxy" in write.user
+            if not write.user.startswith("system:") or write.user == HOME.user or "faultproxy" in write.user
             if write.resource != "events"
         ]
 

@@ -89,7 +89,7 @@ REQUESTS: Final = Policy(
             "'Only ' + variables.by + ', who asked for this exception, may cancel it'",
         ),
         Check(
-            f"variables.label in ['', object.spec.planRef.name] || (!({_IS_NEW})"
+            f"variables.label == '' || variables.label == object.spec.planRef.name || (!({_IS_NEW})"
             f" && variables.label == {_metadata('oldObject', 'labels', PLAN_LABEL)})",
             f"The label {PLAN_LABEL} is set by the operator and names the plan of spec.planRef: leave it out",
         ),

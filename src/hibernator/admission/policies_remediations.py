@@ -1,8 +1,8 @@
 """Who may decide a RemediationApprovalRequest: whoever may `approve` it, once, in their own name.
 
 A person adds the condition `Approved` or `Rejected`. A condition has no room for a name, so it is carried by
-`status.decidedBy`, written in the same request: by the person, or by the webhook where they left it out. It is
-checked here, either way. All else in the status, `decidedAt` and `decisionMessage` included, is the operator's.
+`status.decidedBy`, written in the same request: by the person, or by the webhook where they left it out, and
+checked here in either case. All else in the status, `decidedAt` included, is the operator's.
 """
 
 from typing import Final

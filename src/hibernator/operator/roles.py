@@ -89,7 +89,7 @@ OPERATOR: Final = (
     to(CONFIG_MAPS, *_READ, "create", "patch", "delete"),
     to(EVENTS, "get", "create", "patch"),
     *(to(sort.kind, *_READ, "patch") for sort in BUILT_IN),
-    to(HORIZONTAL_POD_AUTOSCALERS, "list", "watch"),
+    to(HORIZONTAL_POD_AUTOSCALERS, "list", "watch", "patch"),
     to(SCALED_OBJECTS, *_READ, "patch"),
     # Other kinds with a scale subresource need a role of their own, bound to the operator's account.
     Right("argoproj.io", "rollouts", (*_READ, "patch")),

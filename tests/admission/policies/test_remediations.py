@@ -1,0 +1,122 @@
+"""Who decides about a remediation is who says so, once: attacks while nothing of ours runs."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from support.policed import ALICE, BOB, CAROL, DAVE, Room
+
+_names = (f"asked-{number}" for number in itertools.count())
+AT = "2026-03-02T09:00:00Z"
+RAR = "remediationapprovalrequests"
+
+
+@pytest.fixture
+def asked(room: Room) -> str:
+    name = next(_names)
+    context = {"confidence": 0.7, "recommendedPlaybook": "restart", "reason": "it leaks"}
+    document = {
+        "apiVersion": "remediation.kubernaut.ai/v1alpha1",
+        "kind": "RemediationApprovalRequest",
+        "metadata": {"name": name},
+        "spec": {
+            "aiAnalysisRef": {"name": "analysis"},
+            "approvalContext": context,
+            "requiredBy": "2026-03-02T10:00:00Z",
+        },
+    }
+    room.operator.create(document)
+    room.operator.patch(name, {"status": {"message": "Waits."}}, status=True, of=RAR)
+    return name
+
+
+def decision(type_: str = "Approved", **more: Any) -> dict[str, Any]:
+    reason = {"reason": "LooksGood", "message": "go ahead", "lastTransitionTime": AT}
+    return {"type": type_, "status": "True"} | reason | more
+
+
+def saying(*conditions: dict[str, Any], by: str | None = BOB, **status: Any) -> dict[str, Any]:
+    name = {} if by is None else {"decidedBy": by}
+    return {"status": {"conditions": list(conditions)} | name | status}
+
+
+@pytest.mark.parametrize("type_", ["Approved", "Rejected"])
+async def test_an_approver_decides_in_their_own_name(room: Room, asked: str, type_: str) -> None:
+    room(BOB).patch(asked, saying(decision(type_), decidedVia="kubectl"), status=True, of=RAR)
+    status = room.get(asked, RAR)["status"]
+    assert (status["conditions"][0]["type"], status["decidedBy"]) == (type_, BOB)
+
+
+@pytest.mark.parametrize("name", [CAROL, "BOB@company.com", "bob+ops@company.com", "", None])
+async def test_nobody_decides_in_another_name_or_in_none(room: Room, asked: str, name: str | None) -> None:
+    said = await room(BOB).refused("patch", asked, saying(decision(), by=name), status=True, of=RAR)
+    assert f'status.decidedBy is "{name or ""}" and must be your own name, {BOB}: write it' in said
+
+
+async def test_to_write_the_status_is_not_to_approve(room: Room, asked: str) -> None:
+    said = await room(DAVE).refused("patch", asked, saying(decision(), by=DAVE), status=True, of=RAR)
+    assert f"{DAVE} may not approve or reject here: ask for the ClusterRole hibernator-approver" in said
+
+
+async def test_nobody_asks_but_the_operator(room: Room, asked: str) -> None:
+    found = room.get(asked, RAR)
+    document = {key: found[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": {"name": "forged"}}
+    assert "cannot create resource" in await room(ALICE).refused("create", document)
+    assert "cannot create resource" in await room(BOB).refused("create", document)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"decision": "Approved"},
+        {"decidedBy": BOB},
+        {"decidedVia": "kubectl"},
+        {"decidedAt": AT},
+        {"decisionMessage": "go ahead"},
+        {"message": "Approved."},
+        {"conditions": [decision("Ready")]},
+    ],
+)
+async def test_nobody_but_the_operator_writes_what_follows_from_a_decision(
+    room: Room, asked: str, change: dict[str, Any]
+) -> None:
+    said = await room(BOB).refused("patch", asked, {"status": change}, status=True, of=RAR)
+    assert "Only the operator writes this status" in said
+
+
+@pytest.mark.parametrize("change", [{"decision": "Approved"}, {"decidedAt": AT}, {"decisionMessage": "x"}])
+async def test_a_decision_brings_along_nothing_else(room: Room, asked: str, change: dict[str, Any]) -> None:
+    said = await room(BOB).refused("patch", asked, saying(decision(), **change), status=True, of=RAR)
+    assert "Only the operator writes this status" in said
+
+
+async def test_a_decision_is_either_yes_or_no(room: Room, asked: str) -> None:
+    both = saying(decision("Approved"), decision("Rejected"))
+    assert "exclude each other" in await room(BOB).refused("patch", asked, both, status=True, of=RAR)
+    undecided = saying(decision(status="Unknown"))
+    said = await room(BOB).refused("patch", asked, undecided, status=True, of=RAR)
+    assert 'the status of Approved and Rejected must be "True"' in said
+
+
+async def test_the_first_decision_is_final(room: Room, asked: str) -> None:
+    room(BOB).patch(asked, saying(decision()), status=True, of=RAR)
+    for change in (saying(by=None), saying(decision(message="changed"))):
+        assert "neither changed nor taken back" in await room(BOB).refused(
+            "patch", asked, change, status=True, of=RAR
+        )
+    renamed = {"status": {"decidedBy": CAROL}}
+    said = await room(CAROL).refused("patch", asked, renamed, status=True, of=RAR)
+    assert "Only the operator writes this status" in said
+
+
+async def test_nobody_decides_what_has_expired(room: Room, asked: str) -> None:
+    room.operator.patch(asked, {"status": {"decision": "Expired"}}, status=True, of=RAR)
+    said = await room(BOB).refused("patch", asked, saying(decision()), status=True, of=RAR)
+    assert "decided already" in said
+
+
+async def test_nobody_claims_a_channel_that_knows_people_by_itself(room: Room, asked: str) -> None:
+    slack = saying(decision(), decidedVia="slack")
+    said = await room(BOB).refused("patch", asked, slack, status=True, of=RAR)
+    assert "is cli, kubectl or api" in said

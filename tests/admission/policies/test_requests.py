@@ -1,0 +1,129 @@
+"""Who asks is who asks: what the API server lets people write of a request, while no process of ours runs."""
+
+from typing import Any
+
+import pytest
+
+from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL
+from hibernator.decisions.scheduleexception_request import REQUESTED_BY
+from support.policed import ALICE, BOB, MALLORY, Room, wish
+
+
+async def test_people_ask_in_their_own_name(room: Room) -> None:
+    room(ALICE).create(wish("own-name"))
+    assert room.get("own-name")["metadata"]["annotations"][REQUESTED_BY] == ALICE
+
+
+@pytest.mark.parametrize("name", [BOB, "ALICE@company.com", "alice+x@company.com", "system:masters"])
+async def test_nobody_asks_in_another_name(room: Room, name: str) -> None:
+    said = await room(ALICE).refused("create", wish("forged", name))
+    assert "(Forbidden)" in said
+    assert f"is {name}, and you are {ALICE}: write your own name, or leave it out" in said
+
+
+async def test_who_cannot_be_named_by_the_webhook_is_told_how_to_do_it(room: Room) -> None:
+    said = await room(ALICE).refused("create", wish("nameless", None))
+    assert "Nobody would know who asks for approval: the webhook that notes it down does not answer" in said
+    assert f"Add the annotation {REQUESTED_BY}: {ALICE}, or use `hibernator exception create`" in said
+
+
+async def test_what_nobody_has_to_approve_needs_no_name(room: Room) -> None:
+    room(ALICE).create(wish("plain", None, approvalRequired=False, approverEmails=[]))
+    said = await room(MALLORY).refused(
+        "patch", "plain", {"spec": {"approvalRequired": True, "approverEmails": [BOB]}}
+    )
+    assert "Nobody would know who asks" in said
+
+
+@pytest.mark.parametrize("change", [{REQUESTED_BY: BOB}, {REQUESTED_BY: MALLORY}, {REQUESTED_BY: None}])
+@pytest.mark.parametrize("user", [ALICE, MALLORY])
+async def test_who_asked_never_changes(room: Room, change: dict[str, Any], user: str) -> None:
+    _ensure(room, wish("stays"))
+    said = await room(user).refused("patch", "stays", {"metadata": {"annotations": change}})
+    assert "says who asked for this, and never changes" in said
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"draft": False},
+        {"validUntil": "2026-04-01T00:00:00Z"},
+        {"approverEmails": [MALLORY]},
+        {"approvalRequired": False},
+        {"cancelled": True},
+    ],
+)
+async def test_nobody_changes_or_submits_the_draft_of_another(room: Room, change: dict[str, Any]) -> None:
+    """Else one could put one's own wish into it, and approve it as if somebody else had asked."""
+    _ensure(room, wish("draft", draft=True))
+    said = await room(MALLORY).refused("patch", "draft", {"spec": change})
+    assert f"Only {ALICE}, who asked for this exception, may change, submit or cancel it" in said
+
+
+async def test_nobody_makes_a_request_of_what_another_wrote(room: Room) -> None:
+    _ensure(room, wish("written", approvalRequired=False, approverEmails=[]))
+    turned = {"spec": {"approvalRequired": True, "approverEmails": [MALLORY]}}
+    assert f"Only {ALICE}" in await room(MALLORY).refused("patch", "written", turned)
+
+
+async def test_the_requester_may_change_a_draft_and_nothing_after_it(room: Room) -> None:
+    _ensure(room, wish("mine", draft=True))
+    alice = room(ALICE)
+    alice.patch("mine", {"spec": {"validUntil": "2026-03-25T00:00:00Z"}})
+    alice.patch("mine", {"spec": {"draft": False}})
+    said = await alice.refused("patch", "mine", {"spec": {"validUntil": "2026-03-26T00:00:00Z"}})
+    assert "The spec is frozen once it was submitted for approval" in said
+    alice.patch("mine", {"spec": {"cancelled": True}})
+
+
+async def test_only_the_requester_cancels(room: Room) -> None:
+    _ensure(room, wish("running", approvalRequired=False, approverEmails=[]))
+    said = await room(MALLORY).refused("patch", "running", {"spec": {"cancelled": True}})
+    assert f"Only {ALICE}, who asked for this exception, may cancel it" in said
+    room(ALICE).patch("running", {"spec": {"cancelled": True}})
+
+
+async def test_a_label_cannot_point_at_another_plan(room: Room) -> None:
+    lying = wish("labelled")
+    lying["metadata"]["labels"] = {PLAN_LABEL: "other-plan"}
+    assert f"The label {PLAN_LABEL} is set by the operator" in await room(ALICE).refused("create", lying)
+    _ensure(room, wish("unlabelled"))
+    change = {"metadata": {"labels": {PLAN_LABEL: "other-plan"}}}
+    assert "leave it out" in await room(ALICE).refused("patch", "unlabelled", change)
+
+
+async def test_the_finalizer_is_removed_by_the_operator_or_by_who_may(room: Room) -> None:
+    _ensure(room, wish("held"))
+    room.operator.patch("held", {"metadata": {"finalizers": [FINALIZER]}})
+    said = await room(ALICE).refused("patch", "held", {"metadata": {"finalizers": None}})
+    assert f"The finalizer {FINALIZER} is for the operator to remove" in said
+    room.cluster.kubectl("patch", "schedex", "held", "-n", room.namespace, "--type=merge", "-p", _FREE)
+    assert "finalizers" not in room.get("held")["metadata"]
+
+
+_FREE = '{"metadata":{"finalizers":null}}'
+
+
+async def test_the_plan_is_in_the_same_namespace(room: Room) -> None:
+    said = await room(ALICE).refused(
+        "create", wish("far", planRef={"name": "dev-plan", "namespace": "default"})
+    )
+    assert "spec.planRef.namespace must be the exception's own namespace: leave it out" in said
+    room(ALICE).create(wish("near", planRef={"name": "dev-plan", "namespace": room.namespace}))
+
+
+async def test_nothing_is_agreed_to_before_it_exists(room: Room) -> None:
+    room(ALICE).create(wish("prefilled") | {"status": {"state": "Active", "approvalState": "Approved"}})
+    assert "status" not in room.get("prefilled")
+
+
+async def test_metadata_that_is_nobodys_business_may_change(room: Room) -> None:
+    _ensure(room, wish("noted"))
+    room(MALLORY).patch("noted", {"metadata": {"annotations": {"example.com/note": "seen"}}})
+
+
+def _ensure(room: Room, document: dict[str, Any]) -> None:
+    """Made by Alice, by the first of several cases that need it."""
+    found = room.cluster.kubectl("get", "schedex", "-n", room.namespace, "-o", "name").stdout
+    if f"/{document['metadata']['name']}\n" not in found:
+        room(ALICE).create(document)

@@ -1,0 +1,54 @@
+"""The operator's own account in the cluster of the tests, with the roles that are shipped and no more."""
+
+import json
+from pathlib import Path
+
+import yaml
+
+from hibernator.api.crd import to_yaml
+from hibernator.controlplane.cluster import Cluster
+from hibernator.controlplane.locks import FileLock
+from hibernator.operator.manifests import lease
+from hibernator.operator.roles import Home, grants, roles
+
+HOME = Home()
+_EXPIRATION = "24h"
+
+
+def operator_kubeconfig(admin: Path) -> Path:
+    """The operator's way in, beside that of the admin; where there is no cluster of ours, what was given."""
+    cluster = Cluster.at(admin.parent)
+    if cluster is None or cluster.kubeconfig != admin:
+        return admin
+    path = admin.with_name("operator.kubeconfig")
+    with FileLock(admin.with_name("operator.lock")):
+        if not path.exists():
+            _install(cluster)
+            token = cluster.kubectl(
+                "create",
+                "token",
+                HOME.service_account,
+                f"--namespace={HOME.namespace}",
+                f"--duration={_EXPIRATION}",
+            )
+            document = yaml.safe_load(admin.read_text("utf-8"))
+            document["users"][0]["user"] = {"token": token.stdout.strip()}
+            path.write_text(json.dumps(document), "utf-8")
+    return path
+
+
+def settle_in(admin: Path, namespace: str) -> None:
+    """Give the operator in this namespace, too, what it needs at home: its Secret and its Lease."""
+    cluster = Cluster.at(admin.parent)
+    if cluster is not None and namespace != HOME.namespace:
+        _, role, binding, *_ = grants(Home(namespace, HOME.service_account))
+        binding["subjects"][0]["namespace"] = HOME.namespace
+        for document in (role, binding):
+            path = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/{document['kind'].lower()}s"
+            cluster.request("POST", path, document)
+
+
+def _install(cluster: Cluster) -> None:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME.namespace}}
+    documents = (namespace, *roles(), *grants(HOME), lease(HOME))
+    cluster.kubectl("apply", "--server-side", "-f", "-", input="---\n".join(map(to_yaml, documents)))

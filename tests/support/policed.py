@@ -1,0 +1,167 @@
+"""A room in which the policies hold and people have the roles that are shipped, on the shared control plane.
+
+Policies belong to the whole cluster. Here their bindings are narrowed to namespaces with a label, so that
+other tests can go on to write what they like as an admin.
+"""
+
+import asyncio
+import json
+import time
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hibernator.api.crd import to_yaml
+from hibernator.controlplane.access import RequestError
+from hibernator.controlplane.cluster import KubectlError
+from hibernator.controlplane.locks import FileLock
+from hibernator.decisions.scheduleexception_request import REQUESTED_BY
+from hibernator.operator.manifests import POLICIES
+from support.account import HOME, operator_kubeconfig
+from support.cluster import ClusterInTest
+
+LABEL = {"hibernator-tests/policies": "on"}
+ALICE, BOB, CAROL, MALLORY = (f"{name}@company.com" for name in ("alice", "bob", "carol", "mallory"))
+DAVE = "dave@company.com"  # may write every status, and has no say in anything
+ROLES = {
+    "hibernator-requester": (ALICE, MALLORY),
+    "hibernator-approver": (BOB, CAROL, MALLORY),
+    "hibernator-planner": (ALICE,),
+    "hibernator-analyst": (ALICE,),
+}
+_EXCEPTIONS = "/apis/hibernator.ardikabs.com/v1alpha1/namespaces/{}/scheduleexceptions"
+_DEADLINE = 60.0
+_LOOK_EVERY = 0.05
+
+
+@dataclass(frozen=True)
+class Somebody:
+    """A user in a room, with nothing but the roles that the room gave them."""
+
+    room: "Room"
+    name: str
+    groups: tuple[str, ...] = ()
+
+    def kubectl(self, *arguments: str, document: Any = None) -> str:
+        text = None if document is None else json.dumps(document)
+        place = ("-n", self.room.namespace)
+        who: dict[str, Any] = {"as_user": self.name, "as_groups": self.groups}
+        return self.room.cluster.kubectl(*arguments, *place, input=text, **who).stdout
+
+    def create(self, document: dict[str, Any]) -> None:
+        self.kubectl("create", "-f", "-", document=document)
+
+    def patch(
+        self, name: str, change: Any, *, status: bool = False, kind: str = "merge", of: str = "schedex"
+    ) -> None:
+        part = ("--subresource=status",) if status else ()
+        self.kubectl("patch", of, name, f"--type={kind}", *part, "-p", json.dumps(change))
+
+    async def refused(self, what: str, *arguments: Any, **more: Any) -> str:
+        """What somebody is told who may not do this."""
+        try:
+            await asyncio.to_thread(getattr(self, what), *arguments, **more)
+        except KubectlError as error:
+            return str(error)
+        raise AssertionError(f"{self.name} could {what} {arguments}")
+
+
+@dataclass(frozen=True)
+class Room:
+    cluster: ClusterInTest
+    namespace: str
+
+    def __call__(self, user: str) -> Somebody:
+        return Somebody(self, user)
+
+    @property
+    def operator(self) -> Somebody:
+        """In name only: kubectl asks for more than the operator does, such as to get what it patches."""
+        return Somebody(self, HOME.user, ("system:masters",))
+
+    def get(self, name: str, of: str = "schedex") -> dict[str, Any]:
+        out = self.cluster.kubectl("get", of, name, "-n", self.namespace, "-o", "json").stdout
+        found: dict[str, Any] = json.loads(out)
+        return found
+
+    def kubeconfig(self, user: str, folder: Path) -> Path:
+        document = yaml.safe_load(self.cluster.kubeconfig.read_text("utf-8"))
+        document["users"][0]["user"] |= {"as": user}
+        path = folder / f"{user}.yaml"
+        path.write_text(yaml.safe_dump(document), "utf-8")
+        return path
+
+
+def wish(name: str, by: str | None = ALICE, **spec: Any) -> dict[str, Any]:
+    """An exception that needs the approval of Bob and Carol, unless the spec says otherwise."""
+    return {
+        "apiVersion": "hibernator.ardikabs.com/v1alpha1",
+        "kind": "ScheduleException",
+        "metadata": {"name": name, "annotations": {REQUESTED_BY: by} if by else {}},
+        "spec": {
+            "planRef": {"name": "dev-plan"},
+            "type": "extend",
+            "validFrom": "2026-03-02T08:00:00Z",
+            "validUntil": "2026-03-20T00:00:00Z",
+            "windows": [{"start": "12:00", "end": "13:00", "daysOfWeek": ["MON"]}],
+            "approvalRequired": True,
+            "approverEmails": [BOB, CAROL],
+        }
+        | spec,
+    }
+
+
+def make_room(cluster: ClusterInTest) -> Room:
+    """A new namespace with everybody in it, in which the policies hold by the time this returns."""
+    operator_kubeconfig(cluster.kubeconfig)
+    _install_policies(cluster)
+    namespace = cluster.create_namespace()
+    cluster.kubectl("label", "namespace", namespace, *(f"{key}={value}" for key, value in LABEL.items()))
+    cluster.kubectl("create", "role", "scribe", "-n", namespace, "--verb=get,list,patch,update", *_SCRIBE)
+    for number, (role, users) in enumerate(ROLES.items()):
+        bind = ["create", "rolebinding", f"people-{number}", "-n", namespace, f"--clusterrole={role}"]
+        cluster.kubectl(*bind, *(f"--user={user}" for user in users))
+    cluster.kubectl("create", "rolebinding", "scribe", "-n", namespace, "--role=scribe", f"--user={DAVE}")
+    _wait_until_policed(cluster, namespace)
+    return Room(cluster, namespace)
+
+
+_SCRIBE = tuple(
+    f"--resource={resource}{part}"
+    for resource in (
+        "scheduleexceptions.hibernator.ardikabs.com",
+        "remediationapprovalrequests.remediation.kubernaut.ai",
+    )
+    for part in ("", "/status")
+)
+
+
+@cache
+def _install_policies(cluster: ClusterInTest) -> None:
+    cluster.install_crds()
+    documents = [document for policy in POLICIES for document in policy.documents(HOME.user)]
+    for document in documents:
+        if document["kind"].endswith("Binding"):
+            document["spec"]["matchResources"] = {"namespaceSelector": {"matchLabels": LABEL}}
+    with FileLock(cluster.layout.root / "policies.lock"):
+        text = "---\n".join(map(to_yaml, documents))
+        cluster.kubectl("apply", "--server-side", "-f", "-", input=text)
+
+
+def _wait_until_policed(cluster: ClusterInTest, namespace: str) -> None:
+    """The API server takes a moment to hear of its policies; a lie that nobody believes tells when it has."""
+    path = _EXCEPTIONS.format(namespace) + "?dryRun=All"
+    deadline = time.monotonic() + _DEADLINE
+    while True:
+        try:
+            cluster.request("POST", path, wish("probe", "nobody"))
+        except RequestError as error:
+            if "hibernator-exception-requests" in str(error):
+                return
+            raise
+        if time.monotonic() > deadline:
+            raise TimeoutError("the policies do not hold")
+        time.sleep(_LOOK_EVERY)
