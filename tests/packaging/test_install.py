@@ -1,0 +1,186 @@
+"""The chart and the kustomize base against a real API server, from installation to removal."""
+
+import base64
+import json
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from whenever import Instant
+
+from hibernator.admission.certificates import first
+from hibernator.api.timewindowscaler import SCALERS
+from hibernator.controlplane.cluster import KubectlError
+from support.cluster import ClusterInTest
+from support.command import hibernator
+from support.helm import CHART, ROOT, Document, Helm
+from support.kubeconfigs import write_kubeconfig
+
+RELEASE = ("hibernator", CHART, "-n", "hibernator-system", "--create-namespace")
+EVERYTHING = (
+    "--set=serviceMonitor.enabled=true",
+    "--set=prometheusRule.enabled=true",
+    "--set=dashboard.enabled=true",
+    "--set=database.existingSecret.name=audit-database",
+    "--set=webhooks.certificateSecret=webhook-tls",
+    "--set=priorityClassName=system-cluster-critical",
+    "--set=nodeSelector.disk=fast",
+    '--set-json=tolerations=[{"operator":"Exists"}]',
+    '--set-json=env=[{"name":"AWS_REGION","value":"eu-central-1"}]',
+    "--set=imagePullSecrets[0].name=registry",
+    "--set=podLabels.team=platform",
+    "--set=podAnnotations.note=hello",
+    "--set=serviceAccount.annotations.role=arn",
+)
+CRD = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{SCALERS.resource}"
+
+
+@pytest.fixture(scope="module")
+def plane(empty_cluster: ClusterInTest) -> ClusterInTest:
+    """With the namespace, and with kinds of the Prometheus operator that take anything."""
+    empty_cluster.kubectl("apply", "-f", str(ROOT / "config" / "manager" / "namespace.yaml"))
+    for kind, plural in (("ServiceMonitor", "servicemonitors"), ("PrometheusRule", "prometheusrules")):
+        empty_cluster.kubectl("apply", "-f", "-", input=json.dumps(_lenient(kind, plural)))
+    empty_cluster.until_established()
+    return empty_cluster
+
+
+@pytest.fixture
+def installer(helm: Helm, plane: ClusterInTest) -> Helm:
+    return replace(helm, kubeconfig=plane.kubeconfig)
+
+
+@pytest.mark.parametrize("values", [(), EVERYTHING, ("--set=webhooks.enabled=false",)])
+def test_the_api_server_takes_everything_that_the_chart_renders(
+    helm: Helm, plane: ClusterInTest, values: tuple[str, ...]
+) -> None:
+    dry_run(plane, helm.render(*values))
+
+
+def test_the_api_server_takes_the_kustomize_base(plane: ClusterInTest, kustomized: list[Document]) -> None:
+    dry_run(plane, kustomized)
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "Job"])
+def test_pods_are_let_in_where_pod_security_is_restricted(
+    helm: Helm, plane: ClusterInTest, kind: str
+) -> None:
+    plane.kubectl("create", "namespace", f"strict-{kind.lower()}")
+    plane.kubectl(
+        "label", "namespace", f"strict-{kind.lower()}", "pod-security.kubernetes.io/enforce=restricted"
+    )
+    template = next(each for each in helm.render() if each["kind"] == kind)["spec"]["template"]
+    spec = template["spec"] | {"serviceAccountName": "default"}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+    where = ("-n", f"strict-{kind.lower()}")
+    plane.kubectl("wait", "serviceaccount/default", *where, "--for=create", "--timeout=60s")
+    plane.kubectl("create", *where, "--dry-run=server", "-f", "-", input=json.dumps(pod))
+    del pod["spec"]["securityContext"]  # or the test would prove nothing
+    with pytest.raises(KubectlError, match="violates PodSecurity"):
+        plane.kubectl("create", *where, "--dry-run=server", "-f", "-", input=json.dumps(pod))
+
+
+def test_a_release_lives_and_leaves_nothing_broken_behind(
+    installer: Helm, plane: ClusterInTest, tmp_path: Path
+) -> None:
+    told = installer("install", *RELEASE, "--wait=hookOnly").stdout
+    assert "hibernator doctor --namespace hibernator-system" in told
+    plane.until_established()
+    lease = plane.request(
+        "GET", "/apis/coordination.k8s.io/v1/namespaces/hibernator-system/leases/hibernator"
+    )
+    assert lease.get("spec", {}) == {}, "the first replica need not wait for anybody"
+
+    # An upgrade brings CRDs that have changed, and leaves alone what the operator registered in them.
+    register(plane)
+    columns = [{"op": "remove", "path": "/spec/versions/0/additionalPrinterColumns/0"}]
+    plane.kubectl("patch", "crd", SCALERS.resource, "--type=json", f"--patch={json.dumps(columns)}")
+    before = len(plane.request("GET", CRD)["spec"]["versions"][0]["additionalPrinterColumns"])
+    # kubectl has made the list of columns its own just now; nobody else than this test does that.
+    installer("upgrade", *RELEASE, "--set=replicas=3", "--wait=hookOnly", "--force-conflicts")
+    definition = plane.request("GET", CRD)["spec"]
+    assert len(definition["versions"][0]["additionalPrinterColumns"]) == before + 1
+    assert definition["conversion"]["strategy"] == "Webhook"
+
+    with ThreadPoolExecutor(1) as thread:
+        removal = thread.submit(
+            installer, "uninstall", "hibernator", "-n", "hibernator-system", "--timeout=5m"
+        )
+        detach_as_the_hook_does(plane, tmp_path)
+        removal.result()
+    assert plane.request("GET", CRD)["spec"]["conversion"]["strategy"] == "None"
+    left = plane.kubectl(
+        "get", "deployments,services,jobs,clusterroles,clusterrolebindings", "-A", "-o", "name"
+    )
+    assert "hibernator" not in left.stdout
+    kept = plane.kubectl(
+        "get", "crds,validatingadmissionpolicies,pvc", "-n", "hibernator-system", "-o", "name"
+    ).stdout
+    for name in (SCALERS.resource, "hibernator-exception-decisions", "hibernator-audit"):
+        assert name in kept
+
+    installer("install", *RELEASE, "--wait=hookOnly")  # finds what was kept, and takes it over again
+    installer("uninstall", "hibernator", "-n", "hibernator-system", "--no-hooks")
+
+
+def detach_as_the_hook_does(plane: ClusterInTest, tmp_path: Path) -> None:
+    """Play the kubelet of the hook's pod: run its command under its account, and say that it succeeded."""
+    pods = "/api/v1/namespaces/hibernator-system/pods?labelSelector=app.kubernetes.io/component=detach"
+    pod = until(lambda: plane.request("GET", pods)["items"])[0]
+    account, name = pod["spec"]["serviceAccountName"], pod["metadata"]["name"]
+    token = plane.kubectl("create", "token", account, "-n", "hibernator-system").stdout.strip()
+    kubeconfig = write_kubeconfig(
+        tmp_path / "hook.kubeconfig",
+        cluster={"server": plane.url, "certificate-authority": str(plane.ca)},
+        user={"token": token},
+    )
+    ran = hibernator(*pod["spec"]["containers"][0]["args"], "--kubeconfig", kubeconfig)
+    assert ran.out == "timewindowscalers.kyklos.io is no longer converted by a webhook.\n", ran.err
+    assert hibernator("detach", "--kubeconfig", kubeconfig).out == "There was nothing to take back.\n"
+    done = '{"status":{"phase":"Succeeded"}}'
+    plane.kubectl("patch", "pod", name, "-n", "hibernator-system", "--subresource=status", f"--patch={done}")
+
+
+def register(plane: ClusterInTest) -> None:
+    """Do as an operator does that serves webhooks."""
+    service = {"name": "hibernator-webhook", "namespace": "hibernator-system", "path": "/convert"}
+    bundle = first(["hibernator-webhook.hibernator-system.svc"], Instant.now()).bundle
+    client = {"service": service, "caBundle": base64.b64encode(bundle).decode()}
+    webhook = {"conversionReviewVersions": ["v1"], "clientConfig": client}
+    patch = {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}}
+    plane.kubectl("patch", "crd", SCALERS.resource, "--type=merge", f"--patch={json.dumps(patch)}")
+
+
+def dry_run(plane: ClusterInTest, documents: list[Document]) -> None:
+    text = "\n---\n".join(map(json.dumps, documents))
+    plane.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", input=text)
+
+
+def until(look: Callable[[], Any]) -> Any:
+    """What is there once something is; the caller's time-out is helm's."""
+    deadline = time.monotonic() + 120
+    while not (found := look()):
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.05)
+    return found
+
+
+def _lenient(kind: str, plural: str) -> Document:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.monitoring.coreos.com"},
+        "spec": {
+            "group": "monitoring.coreos.com",
+            "scope": "Namespaced",
+            "names": names,
+            "versions": [version],
+        },
+    }
