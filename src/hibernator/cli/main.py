@@ -12,6 +12,7 @@ from hibernator.cli import (
     crds,
     demo,
     detach,
+    doctor,
     exception,
     manifests,
     operator,
@@ -55,6 +56,7 @@ app.add_typer(scaler.app, name="scaler")
 app.command()(crds.crds)
 app.command()(demo.demo)
 app.command()(detach.detach)
+app.command()(doctor.doctor)
 app.command()(manifests.manifests)
 app.command()(operator.operator)
 app.command()(operator.config)

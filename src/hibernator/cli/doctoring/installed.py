@@ -1,0 +1,85 @@
+"""What the cluster must know of us: the CRDs, and the policies that hold while none of our processes runs."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from hibernator.api.crd import manifest
+from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
+from hibernator.api.kinds import DEFINITIONS
+from hibernator.cli.doctoring.asking import Answer
+from hibernator.cli.doctoring.comparison import difference
+from hibernator.cli.doctoring.findings import Finding, Findings, Level, Patient, apply
+from hibernator.operator.manifests import policies as shipped
+
+_ADMISSION: Final = "/apis/admissionregistration.k8s.io/v1"
+_PLURALS: Final = {
+    "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+    "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+}
+
+
+async def crds(patient: Patient) -> Findings:
+    bad: list[Finding] = []
+    for definition in DEFINITIONS:
+        ours = manifest(definition)
+        name = ours["metadata"]["name"]
+        found = await patient.asker.get(CUSTOM_RESOURCE_DEFINITIONS.path("", name))
+        if problem := (_problem(ours, found.body) if found.ok else (Level.FAIL, _absent(found))):
+            level, saw = problem
+            bad.append(Finding("crds", level, f"{name} {saw}", apply(patient.home)))
+    for finding in bad:
+        yield finding
+    if not bad:
+        yield Finding(
+            "crds", Level.OK, f"all {len(DEFINITIONS)} are established, and as this version has them"
+        )
+
+
+def _problem(ours: dict[str, Any], theirs: dict[str, Any]) -> tuple[Level, str] | None:
+    conditions = {each["type"]: each for each in theirs.get("status", {}).get("conditions", ())}
+    for wanted in ("NamesAccepted", "Established"):
+        condition = conditions.get(wanted, {})
+        if condition.get("status") != "True":
+            return Level.FAIL, f"is not served: {condition.get('message') or f'{wanted} is not True'}"
+    for part in ("group", "scope", "versions"):
+        if place := difference(ours["spec"][part], theirs["spec"][part], f"spec.{part}"):
+            return Level.WARN, f"is not as this version has it, first at {place}"
+    return None
+
+
+def _absent(found: Answer) -> str:
+    return "is not installed" if found.missing else f"cannot be read: {found.message}"
+
+
+async def policies(patient: Patient) -> Findings:
+    bad = [finding async for finding in _bad_policies(patient)]
+    for finding in bad:
+        yield finding
+    if not bad:
+        count = len(list(_bindings(patient)))
+        yield Finding("policies", Level.OK, f"all {count} are bound, and as this version has them")
+
+
+async def _bad_policies(patient: Patient) -> Findings:
+    for ours in shipped(patient.home):
+        kind, name = ours["kind"], ours["metadata"]["name"]
+        found = await patient.asker.get(f"{_ADMISSION}/{_PLURALS[kind]}/{name}")
+        fix = apply(patient.home)
+        if not found.ok:
+            level = Level.SKIP if found.forbidden else Level.FAIL
+            yield Finding("policies", level, f"{kind} {name} {_absent(found)}", fix)
+        # The API server writes out defaults.
+        elif place := difference(ours["spec"], found.body["spec"], "spec", more=True):
+            saw = f"{kind} {name} is not as this version has it for {patient.home.user}, first at {place}"
+            yield Finding("policies", Level.FAIL, saw, fix)
+        elif warnings := _complaints(found.body):
+            yield Finding("policies", Level.WARN, f"{kind} {name}: the API server finds {warnings}", fix)
+
+
+def _complaints(policy: dict[str, Any]) -> str:
+    warnings = policy.get("status", {}).get("typeChecking", {}).get("expressionWarnings", ())
+    return "; ".join(str(each.get("warning", "")).splitlines()[0] for each in warnings)
+
+
+def _bindings(patient: Patient) -> Iterator[dict[str, Any]]:
+    return (each for each in shipped(patient.home) if each["kind"].endswith("Binding"))
