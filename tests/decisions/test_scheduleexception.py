@@ -172,7 +172,7 @@ def test_a_role_is_noted_with_the_approval() -> None:
 def test_a_rejection_ends_it_with_name_time_and_reason() -> None:
     found = after(said(after(exception(**BOTH)), "reject", "carol", reason="freeze"), now=NOW.add(hours=1))
     assert (found.status.state, found.status.approval_state) == ("Rejected", "Rejected")
-    assert found.status.message == "Rejected by carol at 2026-01-29T10:20:00Z: freeze"
+    assert found.status.message == "Rejected by carol at 2026-01-29T11:00:00Z: freeze"
 
 
 def test_what_is_said_after_the_end_changes_nothing_and_is_on_record() -> None:
@@ -181,6 +181,31 @@ def test_what_is_said_after_the_end_changes_nothing_and_is_on_record() -> None:
     assert later.status.state == "Rejected"
     assert actions(later) == [*actions(found), ("refused", "bob")]
     assert later.status.history[-1].reason.startswith("DecidedBefore: It was rejected already, by carol")
+
+
+def test_who_speaks_after_the_deadline_gains_nothing_by_an_earlier_date() -> None:
+    """The operator was away meanwhile: it cannot know when it was said, and does not take anybody's word."""
+    asked = after(exception(**BOTH, validUntil="2026-04-20T00:00:00Z"))
+    late = asked
+    for user in ("bob", "carol"):
+        late = said(late, "approve", user, approvedAt="2026-01-29T10:00:01Z")
+    found = after(late, now=NOW.add(hours=31 * 24))
+    assert (found.status.state, found.status.conditions[0].reason) == ("Rejected", "ApprovalTimeout")
+    assert [action for action, _ in actions(found)].count("refused") == 2
+
+
+def test_what_was_heard_in_time_stays_in_time() -> None:
+    found = after(said(after(exception(**BOTH)), "approve", "bob"), now=NOW.add(hours=1))
+    found = after(said(found, "approve", "carol", approvedAt="2030-01-01T00:00:00Z"), now=NOW.add(hours=2))
+    assert found.status.approval_state == "Approved"
+    assert [entry.timestamp.hour for entry in found.status.history if entry.action == "approved"] == [11, 12]
+
+
+def test_nobody_overtakes_a_rejection_by_an_earlier_date() -> None:
+    asked = after(exception(**BOTH, approvalThreshold=1))
+    rejected = said(asked, "reject", "carol", rejectedAt="2026-01-29T10:20:00Z")
+    both = said(rejected, "approve", "bob", approvedAt="2026-01-29T10:00:01Z")
+    assert after(both, now=NOW.add(hours=1)).status.state == "Rejected"
 
 
 def test_a_word_that_does_not_count_is_told_with_why() -> None:

@@ -4,12 +4,12 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 import msgspec
 from whenever import Instant
 
+from hibernator.api.exceptionstatus import Action
 from hibernator.api.scheduleexception import ScheduleException, ScheduleExceptionSpec
 from hibernator.decisions.approval import Outcome, Person, Place, Request, Vote
 
@@ -58,20 +58,22 @@ def request_of(exception: ScheduleException, who: Person, asked_at: Instant, rul
 def votes_of(
     exception: ScheduleException, people: Callable[[str], Person], asked_at: Instant, now: Instant
 ) -> Iterator[Vote]:
-    """The entries in the status as votes.
+    """The entries in the status as votes, at the times at which they were heard.
 
-    Their times come from the clocks of those who wrote them. Nobody can have spoken before being asked, about
-    this very spec, or after now, so a clock that is wrong makes no vote invalid.
+    What people write about time comes from their own clocks, or from the wish to have been in time or first.
+    So it counts for nothing. What is in the history was heard then, for only the operator writes that; all
+    else is heard now. Where the operator was away over the deadline, what was said meanwhile comes too late.
     """
+    known = {(told.action, told.actor): Instant(told.timestamp) for told in exception.status.history}
 
-    def heard(at: datetime) -> Instant:
-        return max(asked_at, min(Instant(at), now))
+    def heard(action: Action, user: str) -> Instant:
+        return max(asked_at, known.get((action, user), now))
 
     for yes in exception.status.approvals:
         yield Vote(
             by=people(yes.approved_by),
             verdict="approve",
-            at=heard(yes.approved_at),
+            at=heard("approved", yes.approved_by),
             uid=yes.uid,
             spec_hash=yes.spec_hash,
             place=_place(yes.email, yes.role),
@@ -82,7 +84,7 @@ def votes_of(
         yield Vote(
             by=people(no.rejected_by),
             verdict="reject",
-            at=heard(no.rejected_at),
+            at=heard("rejected", no.rejected_by),
             place=_place(no.email, no.role),
             channel=no.channel,
             reason=no.reason,
