@@ -1,21 +1,121 @@
-"""The demo from start to summary, as a stranger runs it."""
+"""The demo from start to summary, as a stranger runs it: in a pipe, on a terminal, and cut short."""
 
+import os
+import pty
+import re
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
 
 import pytest
 
 from support.command import hibernator
+from support.controlplane import processes_in
+
+# In a process of its own, because it decides where that process logs to and what signals do.
+COMMAND = [sys.executable, "-m", "hibernator.cli.main", "demo"]
 
 
-def test_the_shop_passes_through_a_morning_and_leaves_nothing_behind() -> None:
-    # In a process of its own, because it decides where that process logs to.
-    command = [sys.executable, "-m", "hibernator.cli.main", "demo", "--for", "12s", "--speed", "3600"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert 'Scaled Deployment "web" from 3 to 1.' in done.stdout
-    assert "the window 06:00-09:00 Mon-Fri" in done.stdout
-    assert "Everything is gone again." in done.stdout
+@contextmanager
+def demo(folder: Path, *arguments: str, out: int = subprocess.PIPE) -> Iterator[subprocess.Popen[str]]:
+    """The demo in a folder of its own for temporary files, to see what it leaves there."""
+    settings = os.environ | {"TMPDIR": str(folder), "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
+    with subprocess.Popen(
+        [*COMMAND, *arguments], stdout=out, stderr=subprocess.STDOUT, text=True, env=settings
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def until(lines: IO[str] | None, wanted: str, read: list[str]) -> str:
+    """The first line that has the wanted words, be it read already or still to come; all lines are kept."""
+    assert lines
+    for line in read:
+        if wanted in line:
+            return line
+    for line in lines:
+        read.append(line.rstrip())
+        if wanted in line:
+            return line.rstrip()
+    raise AssertionError(f"{wanted!r} was never said:\n" + "\n".join(read))
+
+
+def test_a_stranger_takes_part_in_the_demo_and_ends_it(tmp_path: Path) -> None:
+    read: list[str] = []
+    with demo(tmp_path, "--speed", "1200") as process:
+        env = until(process.stdout, "The shop is open", read).rpartition(" ")[2]
+        line = until(process.stdout, "--context bob", read)
+        command = line.partition("try")[2].strip()
+        done = subprocess.run(
+            ["bash", "-c", f". {env}; {command}"], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        until(process.stdout, "bob@shop.example agrees", read)
+        until(process.stdout, "Bends HibernatePlan nights", read)
+        until(process.stdout, "3 targets done, 0 failed", read)
+        process.send_signal(signal.SIGINT)
+        until(process.stdout, "Everything is gone again", read)
+        assert process.wait() == 0
+    said = "\n".join(read)
+    in_order = [
+        "carol@shop.example asks for it",
+        "Going to sleep (cycle 1).",
+        "front is asleep (2 workloads)",
+        "services is asleep (2 workloads)",
+        "database is asleep (1 workload)",
+        "nights         slept",
+        "every hash of their chain fits",
+    ]
+    places = [said.index(words) for words in in_order]
+    assert places == sorted(places), said
+    assert list(tmp_path.iterdir()) == []
+    assert processes_in(Path(env).parent / "cluster") == []
+
+
+def test_on_a_terminal_it_is_a_picture_that_ends_by_itself_with_a_summary(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    with demo(tmp_path, "--for", "15s", "--speed", "1200", out=theirs) as process:
+        os.close(theirs)
+        shown = _everything(ours)
+        assert process.wait() == 0, shown
+    enter, leave = "\x1b[?1049h", "\x1b[?1049l"
+    before, _, rest = shown.partition(enter)
+    picture, _, after = rest.partition(leave)
+    assert "Starting the control plane" in before
+    assert "would be awake, if approved" in before
+    assert "Waiting for people" in picture
+    assert "What happened" in picture
+    assert re.search(r"\d+ hours of a shop in", after), after
+    assert list(tmp_path.iterdir()) == []
+
+
+def _everything(fd: int) -> str:
+    """All that is written to a terminal until nobody has it open any more."""
+    chunks = []
+    with suppress(OSError):  # which is how a terminal ends
+        while chunk := os.read(fd, 65_536):
+            chunks.append(chunk)
+    os.close(fd)
+    return b"".join(chunks).decode(errors="replace")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_demo_that_is_stopped_while_it_starts_leaves_nothing(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    with demo(tmp_path) as process:
+        until(process.stdout, "Starting the control plane", [])
+        (folder,) = tmp_path.iterdir()
+        process.send_signal(number)
+        assert process.wait() == 130
+    assert list(tmp_path.iterdir()) == []
+    assert processes_in(folder / "cluster") == []
 
 
 @pytest.mark.parametrize("text", ["soon", "3", "-1s", "5h"])

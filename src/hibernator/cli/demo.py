@@ -2,13 +2,28 @@
 
 import asyncio
 import re
-from typing import Annotated
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from hibernator.cli.exits import CliError, Exit
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hibernator.demo.run import Audience, Ending
+    from hibernator.demo.scene import Scene
+    from hibernator.demo.stage import Stage
+
 _DURATION = re.compile(r"(?:(\d+)m)?(?:(\d+)s)?")
+_LAST_LINES = 5
 
 
 def demo(
@@ -19,29 +34,104 @@ def demo(
         str | None, typer.Option("--for", help="End by itself after so long, as `90s` or `3m`.")
     ] = None,
 ) -> None:
-    """Start a real control plane and the operator, and watch a shop through its days.
+    """Watch a shop through its days and nights, on a real control plane with the real operator.
 
-    Nothing is left behind, however it ends. The first start builds the control plane, which takes some
-    minutes; `hibernator controlplane build` does that beforehand. For example: `hibernator demo --for 3m`
+    On a terminal it is a live picture, elsewhere a line for each thing that happens. Nothing is left behind,
+    however it ends. The first start builds the control plane, which takes some minutes; `hibernator
+    controlplane build` does that beforehand. For example: `hibernator demo --for 3m`
     """
-    from hibernator.controlplane.binaries import find_or_build
-    from hibernator.controlplane.cluster import KubectlError
-    from hibernator.controlplane.errors import ControlPlaneError
-    from hibernator.controlplane.progress import reporting
-    from hibernator.controlplane.versions import needed
-    from hibernator.demo.run import play
-    from hibernator.kube.logging import configure
+    from whenever import Instant
+
+    from hibernator.cli.demo_timeline import two_weeks
+    from hibernator.cli.demo_words import summary
+    from hibernator.cli.offline import out
+    from hibernator.demo.scene import Scene
 
     seconds = _seconds(for_) if for_ else None
-    configure("warning")
-    try:
+    console = out.console(None)
+    scene = Scene.after(Instant.now())
+    with _interrupted_by_signals(), tempfile.TemporaryDirectory(prefix="hibernator-demo-") as made:
+        folder = Path(made)
+        out.lines(console, two_weeks(scene, folder, console.width, out.ink(console)))
+        typer.echo()
+        ending = _run(console, scene, folder, speed, seconds)
+    for line in summary(ending):
+        typer.echo(line)
+
+
+def _run(console: "Console", scene: "Scene", folder: Path, speed: float, seconds: float | None) -> "Ending":
+    """Start everything, look on until the end, and take everything down."""
+    from hibernator.controlplane.binaries import find_or_build
+    from hibernator.controlplane.cluster import running
+    from hibernator.controlplane.progress import reporting
+    from hibernator.controlplane.versions import needed
+    from hibernator.demo.scene import NODES
+    from hibernator.kube.logging import configure
+
+    log = folder / "operator.log"
+    with ExitStack() as lifetime, _told(log):
+        configure("warning", file=lifetime.enter_context(log.open("w", encoding="utf-8")))
         with reporting() as reporter:
-            binaries = find_or_build(needed(nodes=False), reporter)
-        summary = asyncio.run(play(binaries, typer.echo, speed=speed, seconds=seconds))
-    except (ControlPlaneError, KubectlError) as error:
-        raise CliError(str(error), code=Exit.UNAVAILABLE) from error
-    until = summary.until.format_iso(unit="minute")
-    typer.echo(f"{summary.changes} changes until {until}. Everything is gone again.")
+            binaries = find_or_build(needed(nodes=True), reporter)
+            # The operator takes a second to import, which the control plane needs for itself anyway.
+            Thread(target=import_module, args=("hibernator.demo.run",), daemon=True).start()
+            with reporter.step("Starting the control plane") as step:
+                cluster = lifetime.enter_context(
+                    running(folder / "cluster", binaries, nodes=NODES, on_step=step.detail)
+                )
+            from hibernator.demo.run import play
+            from hibernator.demo.stage import set_up
+
+            with reporter.step("Setting the scene"):
+                stage = asyncio.run(set_up(cluster, scene, folder))
+        audience = lifetime.enter_context(_audience(console, stage, speed, seconds))
+        return asyncio.run(play(stage, audience, speed=speed, seconds=seconds))
+
+
+@contextmanager
+def _audience(
+    console: "Console", stage: "Stage", speed: float, seconds: float | None
+) -> "Iterator[Audience]":
+    """Whoever looks on: a screen where there is a terminal, a reader of lines elsewhere."""
+    from hibernator.cli.demo_lines import Lines
+    from hibernator.cli.demo_screen import Screen, Setting
+    from hibernator.cli.offline import out
+
+    if not console.is_interactive:
+        yield Lines(stage.env)
+        return
+    with Screen(console, Setting(stage.scene, stage.env, speed, seconds, out.ink(console))) as screen:
+        yield screen
+
+
+@contextmanager
+def _told(log: Path) -> Iterator[None]:
+    """What goes wrong as a sentence, with what the operator said last."""
+    from hibernator.controlplane.errors import ControlPlaneError
+
+    try:
+        yield
+    except ControlPlaneError as error:
+        raise CliError(str(error), hint=error.hint, code=Exit.UNAVAILABLE) from error
+    except Exception as error:
+        last = log.read_text("utf-8", errors="replace").splitlines()[-_LAST_LINES:] if log.exists() else []
+        hint = "\n".join(["The operator said last:", *last]) if last else ""
+        raise CliError(f"the demo broke off: {error!r}", hint=hint, code=Exit.UNAVAILABLE) from error
+
+
+@contextmanager
+def _interrupted_by_signals() -> Iterator[None]:
+    """A SIGTERM and a closed terminal end it in the same order as Ctrl-C does."""
+    before = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 def _seconds(text: str) -> float:

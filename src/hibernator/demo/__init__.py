@@ -1,1 +1,1 @@
-"""A scene to look at: the control plane, the CRDs and the operator in one command."""
+"""A scene to look at: a shop on a real control plane, with the operator, whose days pass in minutes."""

@@ -1,93 +1,91 @@
-"""The demo: a real control plane, the operator, and a shop whose days pass in minutes."""
+"""The demo itself: the operator in this process, on a clock that runs fast, and somebody who looks on."""
 
 import asyncio
-import tempfile
-from collections.abc import Callable
+import socket
 from dataclasses import dataclass
-from importlib.resources import files
-from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from whenever import Instant
 
-from hibernator.api.core import EVENTS, Event
-from hibernator.api.crd import manifest, to_yaml
-from hibernator.api.kinds import DEFINITIONS
-from hibernator.api.timewindowscaler import SCALERS
-from hibernator.controlplane.binaries import Binaries
-from hibernator.controlplane.cluster import Cluster, running
-from hibernator.kube import credentials
-from hibernator.kube.cache import Cache
+from hibernator.audit.database import Database
+from hibernator.audit.verification import verify
+from hibernator.demo.cast import Cast
+from hibernator.demo.stage import HOME, Stage
+from hibernator.demo.view import Happening, View
+from hibernator.demo.watching import Watching
 from hibernator.kube.client import Client
 from hibernator.kube.clock import ScaledClock
 from hibernator.kube.manager import stopped_by_signals
 from hibernator.operator.app import operator
 from hibernator.operator.settings import Settings
 
-START: Final = Instant("2026-03-02T04:30:00Z")  # a Monday, early in the morning in Berlin
-ZONE: Final = "Europe/Berlin"
-SHOP: Final = "shop"
-
-Say = Callable[[str], None]
+_FRAME: Final = 0.25  # real seconds between two pictures
 
 
-@dataclass
-class Summary:
-    """What happened while the demo ran."""
+class Audience(Protocol):
+    """Whoever looks on."""
 
-    changes: int = 0
-    until: Instant = START
+    def tell(self, happening: Happening) -> None:
+        """Something happened."""
 
-
-async def play(binaries: Binaries, say: Say, *, speed: float, seconds: float | None) -> Summary:
-    """Run the scene until the time is over or somebody stops it; nothing of it outlives the call."""
-    with (
-        tempfile.TemporaryDirectory(prefix="hibernator-demo-") as folder,
-        running(Path(folder) / "cluster", binaries, on_step=say) as cluster,
-    ):
-        await asyncio.to_thread(_set, cluster)
-        say(f"The shop is open on {cluster.url}. To look around in another terminal:")
-        say(f"  export KUBECONFIG={cluster.kubeconfig}")
-        say("  kubectl get deployments,timewindowscalers -n shop")
-        say("  hibernator scaler describe web -n shop")
-        return await _watch(cluster, say, speed, seconds)
+    def show(self, view: View) -> None:
+        """This is how things stand, several times a second."""
 
 
-def _set(cluster: Cluster) -> None:
-    crds = "---\n".join(to_yaml(manifest(definition)) for definition in DEFINITIONS)
-    cluster.kubectl("apply", "--server-side", "-f", "-", input=crds)
-    cluster.until_established()
-    cluster.kubectl("create", "namespace", "hibernator-system")
-    scene = files("hibernator.demo").joinpath("scene.yaml").read_text("utf-8")
-    cluster.kubectl("apply", "-f", "-", input=scene)
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What is left of it: the last picture, and what the audit trail has."""
+
+    view: View
+    since: Instant
+    seconds: float  # real ones
+    recorded: int  # audit events
+    problem: str  # of their chain
 
 
-async def _watch(cluster: Cluster, say: Say, speed: float, seconds: float | None) -> Summary:
-    clock = ScaledClock(speed, START)
-    settings = Settings(
-        listen="127.0.0.1:0",
-        database=f"sqlite:///{cluster.layout.root}/audit.db",
-        leader_elect=False,
-        scaler_jitter_from=0.0,
-        scaler_jitter_to=0.0,
-        scaler_minimum=0.0,
-    )
-    found = credentials.find(str(cluster.kubeconfig))
-    summary = Summary()
-    async with operator(settings, found, clock=clock) as made, Client(found) as client:
-        events = Cache(client, EVENTS, SHOP)
-
-        def tell(_old: Event | None, new: Event | None) -> None:
-            if new and new.involved_object.kind == SCALERS.kind:
-                summary.changes += 1
-                local = clock.now().to_tz(ZONE).to_plain().format_iso(unit="minute").replace("T", " ")
-                say(f"{local}  {new.message}")
-
-        events.on_change(tell)
-        made.manager.add_cache(events)
+async def play(stage: Stage, audience: Audience, *, speed: float, seconds: float | None) -> Ending:
+    """Run the scene until the time is over or somebody stops it."""
+    clock = ScaledClock(speed, stage.scene.opens)
+    async with operator(_settings(stage), stage.operator, clock=clock) as made, Client(stage.admin) as client:
+        watching = Watching(client, clock, audience.tell)
+        for cache in watching.caches:
+            made.manager.add_cache(cache)
+        made.manager.add("cast", Cast(stage, clock).run)
+        made.manager.add("audience", lambda: _look_on(watching, audience))
         with stopped_by_signals(made.manager):
             if seconds is not None:
                 asyncio.get_running_loop().call_later(seconds, made.manager.stop)
             await made.manager.run()
-    summary.until = clock.now()
-    return summary
+    async with Database(stage.database, read_only=True) as database:
+        verdict = await verify(database)
+    view = watching.view()
+    return Ending(view, stage.scene.opens, clock.monotonic() / speed, verdict.end.sequence, verdict.problem)
+
+
+async def _look_on(watching: Watching, audience: Audience) -> None:
+    while True:
+        audience.show(watching.view())
+        await asyncio.sleep(_FRAME)
+
+
+def _settings(stage: Stage) -> Settings:
+    """As in production, but for one replica, and for boundaries on the second."""
+    port = _free_port()
+    return Settings(
+        namespace=HOME.namespace,
+        listen="127.0.0.1:0",
+        database=stage.database,
+        leader_elect=False,
+        webhook_listen=f"127.0.0.1:{port}",
+        webhook_url=f"https://127.0.0.1:{port}",
+        scaler_jitter_from=0.0,
+        scaler_jitter_to=0.0,
+        scaler_minimum=0.0,
+    )
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,126 @@
+"""The scene as timelines: two weeks of it before it opens, and two days of it while it runs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+from whenever import Instant, Time
+
+from hibernator.cli.offline.pictures import terminal
+from hibernator.cli.offline.pictures.days import days
+from hibernator.cli.offline.pictures.ink import PROPOSED, STYLES, Ink
+from hibernator.cli.offline.pictures.strips import Strip, strip
+from hibernator.cli.offline.pictures.terminal import spread
+from hibernator.cli.offline.pictures.tones import is_asleep, tone
+from hibernator.cli.offline.scene import Bent, Resource, Standing
+from hibernator.cli.offline.setting import read_scene
+from hibernator.demo.scene import ZONE, Scene
+from hibernator.demo.view import View
+from hibernator.schedule.holidays import NO_HOLIDAYS, load_holidays
+from hibernator.schedule.plan import PlanTimeline
+from hibernator.schedule.scaler import ScalerTimeline
+from hibernator.schedule.ticks import from_instant
+
+DAYS = 2  # that the live view shows
+_WEEKS = 14
+_HOURS = 24
+
+
+def two_weeks(scene: Scene, folder: Path, width: int, ink: Ink) -> Iterator[Text]:
+    """What will happen if nobody bends anything, from the day on which the scene opens."""
+    file = folder / "scene.yaml"
+    file.write_text(scene.text, encoding="utf-8")
+    start, end = _span(scene.opens, _WEEKS)
+    strips = [strip(resource, start, end) for resource in read_scene([str(file)]).resources]
+    return terminal.render(strips, width, ink)
+
+
+def _span(moment: Instant, length: int) -> tuple[Instant, Instant]:
+    """Whole local days from that of the moment on."""
+    today = moment.to_tz(ZONE).date()
+    first, last = (date.at(Time(0)).assume_tz(ZONE).to_instant() for date in (today, today.add(days=length)))
+    return first, last
+
+
+class Days:
+    """Two days of the plan and the scaler as the cluster has them now."""
+
+    def __init__(self, scene: Scene, ink: Ink, per_hour: int) -> None:
+        self._days_off = next(each["data"] for each in scene.documents if each["kind"] == "ConfigMap")
+        self._ink = ink
+        self._cells = _HOURS * per_hour
+
+    @property
+    def width(self) -> int:
+        return DAYS * self._cells
+
+    def axis(self, now: Instant) -> Text:
+        """The hours, with a mark where the clock is."""
+        start, end = _span(now, DAYS)
+        names = [
+            start.add(hours=_HOURS * day + 12).to_tz(ZONE).date().day_of_week().name for day in range(DAYS)
+        ]
+        labels = [label for name in names for label in (name[:3].title(), "06", "12", "18")]
+        line = Text("".join(label.ljust(self._cells // 4) for label in labels), style="dim")
+        at = int((now - start) / (end - start) * self.width)
+        return Text.assemble(line[:at], ("▼", "bold"), line[at + 1 :])
+
+    def plan(self, view: View) -> Text:
+        return self._row(self._strip(_plan(view), view.now)) if view.plan else Text()
+
+    def scaler(self, view: View) -> Text:
+        return self._row(self._strip(self._scaler(view), view.now)) if view.scaler else Text()
+
+    def _scaler(self, view: View) -> Resource:
+        assert view.scaler  # noqa: S101 -- `scaler` asked before
+        spec = view.scaler.spec
+        holidays, _ = load_holidays(spec.holidays, self._days_off)
+        return Resource("TimeWindowScaler", "", "", ScalerTimeline.of(spec, holidays), holidays)
+
+    def _strip(self, resource: Resource, now: Instant) -> Strip:
+        return strip(resource, *_span(now, DAYS))
+
+    def _row(self, shown: Strip) -> Text:
+        spans = [(from_instant(each.start), from_instant(each.end)) for each in shown.intervals]
+        most = max((each.value for each in shown.intervals if not shown.resource.is_plan), default=0)
+        line = Text()
+        for day in days(shown.resource.zone, shown.first, shown.last):
+            cells = [
+                (" ", "") if index is None else self._cell(shown, index, most)
+                for index, _ in spread(day, spans, self._cells)
+            ]
+            for proposal in shown.proposals:
+                changes = [(change.start, change.end) for change in proposal.changes]
+                for at, (found, _) in enumerate(spread(day, changes, self._cells)):
+                    if found is not None:
+                        cells[at] = (self._hatch(proposal.changes[found].after), PROPOSED)
+            for character, style in cells:
+                line.append(character, style)
+        return line
+
+    def _cell(self, shown: Strip, index: int, most: int) -> tuple[str, str]:
+        interval = shown.intervals[index]
+        held = tone(interval)
+        if shown.resource.is_plan:
+            return self._ink.tones[held], STYLES[held]
+        return self._ink.level(interval.value, most), STYLES[held._replace(asleep=False)]
+
+    def _hatch(self, after: Any) -> str:
+        return self._ink.would_sleep if is_asleep(after) else self._ink.would_wake
+
+
+def _plan(view: View) -> Resource:
+    assert view.plan  # noqa: S101 -- `plan` asked before
+    schedule = view.plan.spec.schedule
+    active = [(one.metadata.name, one.spec) for one in view.exceptions if one.status.applied_at]
+    waiting = [one for one in view.exceptions if one.status.state == "Pending"]
+    proposals = tuple(
+        (
+            Bent(one.metadata.name, one.spec, Standing.PENDING),
+            PlanTimeline(schedule, [*active, (one.metadata.name, one.spec)]),
+        )
+        for one in waiting
+    )
+    timeline = PlanTimeline(schedule, active)
+    return Resource("HibernatePlan", "", "", timeline, NO_HOLIDAYS, proposals=proposals)

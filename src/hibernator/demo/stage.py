@@ -1,0 +1,129 @@
+"""Where the scene plays: a control plane with all that the operator ships, the shop, and a way in for people.
+
+People get contexts of one kubeconfig, in which the admin acts in their name. So whoever watches can be Bob
+by `--context bob`, and the API server authorizes and records Bob.
+"""
+
+import asyncio
+import shlex
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from hibernator.api.kind import Kind
+from hibernator.api.kinds import DEFINITIONS
+from hibernator.api.meta import Object
+from hibernator.controlplane.cluster import Cluster
+from hibernator.demo.scene import PEOPLE, Scene, address
+from hibernator.kube import credentials
+from hibernator.kube.client import Client
+from hibernator.kube.credentials import Credentials
+from hibernator.operator.manifests import manifests
+from hibernator.operator.roles import Home
+
+HOME: Final = Home()
+_OPERATOR: Final = "operator"
+_ADMIN: Final = "admin"
+_CRD: Final = "CustomResourceDefinition"
+_CLUSTER_WIDE: Final = ("Namespace", _CRD)  # and whatever else names no namespace
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    cluster: Cluster
+    scene: Scene
+    folder: Path
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.folder / "kubeconfig"
+
+    @property
+    def env(self) -> Path:
+        """What a shell reads to be in the scene."""
+        return self.folder / "env"
+
+    @property
+    def database(self) -> str:
+        return f"sqlite:///{self.folder}/audit.db"
+
+    def credentials(self, person: str) -> Credentials:
+        return credentials.find(str(self.kubeconfig), person)
+
+    @property
+    def operator(self) -> Credentials:
+        """The operator's own account, with the rights that it has in production and no others."""
+        return self.credentials(_OPERATOR)
+
+    @property
+    def admin(self) -> Credentials:
+        return self.credentials(_ADMIN)
+
+
+async def set_up(cluster: Cluster, scene: Scene, folder: Path) -> Stage:
+    """Bring everything into the cluster that is there when the scene opens."""
+    stage = Stage(cluster, scene, folder)
+    _write_ways_in(stage)
+    shipped = list(manifests(HOME))
+    async with Client(stage.admin) as client:
+        await _create(client, _of_kind(shipped, *_CLUSTER_WIDE))
+        await _create(client, _of_kind(scene.documents, "Namespace"))
+        await _create(client, _others(shipped))
+        await asyncio.to_thread(cluster.until_established)
+        await _create(client, _others(scene.documents))
+    return stage
+
+
+async def _create(client: Client, documents: Iterable[Mapping[str, Any]]) -> None:
+    await asyncio.gather(*(client.create(kind_of(document), document) for document in documents))
+
+
+def _of_kind(documents: Iterable[Mapping[str, Any]], *kinds: str) -> list[Mapping[str, Any]]:
+    return [document for document in documents if document["kind"] in kinds]
+
+
+def _others(documents: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [document for document in documents if document["kind"] not in _CLUSTER_WIDE]
+
+
+def kind_of(document: Mapping[str, Any]) -> Kind[Object]:
+    """Where an object of this document lives."""
+    group, _, version = document["apiVersion"].rpartition("/")
+    kind = document["kind"]
+    ours = {definition.kind.kind: definition.kind.plural for definition in DEFINITIONS}
+    plural = ours.get(kind) or f"{kind.lower().removesuffix('y')}{'ies' if kind.endswith('y') else 's'}"
+    return Kind(Object, group, version, kind, plural, namespaced="namespace" in document["metadata"])
+
+
+def _write_ways_in(stage: Stage) -> None:
+    stage.kubeconfig.touch(mode=0o600)
+    stage.kubeconfig.write_text(_kubeconfig(stage.cluster.kubeconfig.read_text("utf-8")), encoding="utf-8")
+    folders = [Path(stage.cluster.state.kubectl).parent, Path(sys.executable).parent]
+    paths = ":".join(shlex.quote(str(folder)) for folder in folders)
+    stage.env.write_text(
+        f"export KUBECONFIG={shlex.quote(str(stage.kubeconfig))}\n"
+        f"export HIBERNATOR_DATABASE_URL={shlex.quote(stage.database)}\n"
+        f'export PATH="$PATH":{paths}\n',
+        encoding="utf-8",
+    )
+    (stage.folder / "scene.yaml").write_text(stage.scene.text, encoding="utf-8")
+
+
+def _kubeconfig(text: str) -> str:
+    """The admin's kubeconfig with a context for each person, and one for the operator."""
+    config = yaml.safe_load(text)
+    cluster, admin = config["clusters"][0], config["users"][0]["user"]
+    as_whom: dict[str, dict[str, Any]] = {person: {"as": address(person)} for person in PEOPLE}
+    groups = ["system:serviceaccounts", f"system:serviceaccounts:{HOME.namespace}", "system:authenticated"]
+    as_whom[_OPERATOR] = {"as": HOME.user, "as-groups": groups}
+    as_whom[_ADMIN] = {}
+    config["users"] = [{"name": name, "user": admin | more} for name, more in as_whom.items()]
+    config["contexts"] = [
+        {"name": name, "context": {"cluster": cluster["name"], "user": name}} for name in as_whom
+    ]
+    config["current-context"] = _ADMIN
+    return yaml.safe_dump(config, sort_keys=False)
