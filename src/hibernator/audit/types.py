@@ -168,6 +168,7 @@ _TABLE: Final = (
         {
             "recreated": _warning("A request that was deleted while it waited was made again."),
             "escalated": _warning("Nobody decided so far, so the next level was asked."),
+            "approval.given": _notice("Somebody approved it; nothing goes ahead before this is on record."),
             "approval.refused": _LATE_OR_WRONG,
             "approved": _notice("The remediation was approved."),
             "rejected": _notice("The remediation was rejected."),

@@ -12,7 +12,7 @@ from hibernator.api.remediationrequest import REMEDIATIONS, RemediationRequest
 from hibernator.approvals.rego import Rego
 from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.trail import Trail
-from hibernator.controllers.remediation_audit import analysis_events, decided, deleted, record
+from hibernator.controllers.remediation_audit import analysis_events, deleted, given, record
 from hibernator.controllers.remediationapprovalrequest import BY_ANALYSIS
 from hibernator.decisions.aianalysis import Decision, Seen, decide, is_unjudged, needs_policy
 from hibernator.decisions.rego import NO_WISHES, Answer, Broken, read_namespace
@@ -110,7 +110,7 @@ class AnalysisReconciler:
 
     async def _is_recorded(self, request: RemediationApprovalRequest) -> bool:
         try:
-            await self._trail.record_now(decided(request))
+            await self._trail.record_now(given(request))
         except AuditUnavailable:
             return False
         return True

@@ -99,24 +99,44 @@ def request_events(request: RemediationApprovalRequest) -> Iterator[AuditEvent]:
             data={"decision": refused.decision, "reason": refused.reason},
             error=refused.message,
         )
-    if status.decision and status.decided_at:
-        yield decided(request)
+    if status.decision == "Approved":
+        yield given(request)
+    if status.decision:
+        yield _decided(request)
 
 
-def decided(request: RemediationApprovalRequest) -> AuditEvent:
+def given(request: RemediationApprovalRequest) -> AuditEvent:
+    """That somebody approved: told while the decision is still being written, which saves waiting for it."""
+    return event(
+        "remediationapprovalrequest.approval.given",
+        Resource.of(APPROVAL_REQUESTS, request),
+        at=_decided_at(request),
+        identity=(request.status.decided_by,),
+        actor=_actor(request.status.decided_by),
+        channel=_CHANNELS.get(request.status.decided_via, "api"),
+        correlation_id=_correlation(request),
+    )
+
+
+def _decided(request: RemediationApprovalRequest) -> AuditEvent:
     """How a request ended, which happens once in its life."""
     status = request.status
     is_ours = status.decision == "Expired"
     return event(
         f"remediationapprovalrequest.{status.decision.lower()}",
         Resource.of(APPROVAL_REQUESTS, request),
-        at=Instant(status.decided_at) if status.decided_at else _created_at(request),
+        at=_decided_at(request),
         actor=OPERATOR if is_ours else _actor(status.decided_by),
         channel="operator" if is_ours else _CHANNELS.get(status.decided_via, "api"),
         correlation_id=_correlation(request),
         data={"analysis": request.spec.ai_analysis_ref.name}
         | ({"words": status.decision_message} if status.decision_message else {}),
     )
+
+
+def _decided_at(request: RemediationApprovalRequest) -> Instant:
+    at = request.status.decided_at
+    return Instant(at) if at else _created_at(request)
 
 
 def deleted(kind: Kind[Any], obj: Object, at: Instant, why: str = "") -> AuditEvent:

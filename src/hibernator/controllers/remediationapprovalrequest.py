@@ -2,13 +2,14 @@
 
 from typing import Final
 
+from msgspec.structs import replace
 from whenever import Instant
 
 from hibernator.api.aianalysis import AIAnalysis
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
 from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.trail import Trail
-from hibernator.controllers.remediation_audit import deleted, record, request_events
+from hibernator.controllers.remediation_audit import deleted, given, record, request_events
 from hibernator.controllers.remediation_written import written_at
 from hibernator.controllers.scheduleexception import People
 from hibernator.decisions.remediationapprovalrequest import FINALIZER, Decision, Seen, decide, said
@@ -104,6 +105,10 @@ class RequestReconciler:
             )
         if decision.status is None or decision.status == request.status:
             return request
+        if decision.status.decision == "Approved":
+            # The word stands in the object already, for good. The analysis goes on once it is on record, and
+            # the database can be busy with that while the API server is busy with the decision.
+            self._trail.record(given(replace(request, status=decision.status)))
         written = await self._client.patch(
             APPROVAL_REQUESTS,
             metadata.name,

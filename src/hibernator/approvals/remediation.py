@@ -1,0 +1,98 @@
+"""The one way in for every decision about a remediation, whatever channel it comes through.
+
+    await decide(client, Matter("checkout-oom-3f", "shop"), who, "approve", "cli", now=clock.now())
+
+What is written is a condition and the name of the one who decided, on top of exactly what was read: of people
+who decide together one is first, and the others are told who that was. The controller makes a decision of it.
+"""
+
+import asyncio
+import random
+from typing import Any, Final
+
+from whenever import Instant
+
+from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
+from hibernator.approvals.decision import Matter, NotAcceptedError
+from hibernator.decisions.approval import DONE, Outcome, Person, Refusal, Verdict, over
+from hibernator.decisions.conditions import whole_second
+from hibernator.decisions.remediationapprovalrequest import said
+from hibernator.kube.client import Client
+from hibernator.kube.errors import Conflict
+from hibernator.kube.patch import encode
+
+_TRIES: Final = 20
+_LONGEST_PAUSE: Final = 0.5
+_WORDS: Final[dict[Verdict, str]] = {"approve": "Approved", "reject": "Rejected"}
+
+
+async def decide(
+    client: Client,
+    matter: Matter,
+    who: Person,
+    verdict: Verdict,
+    channel: str,
+    *,
+    now: Instant,
+    reason: str = "",
+) -> RemediationApprovalRequest:
+    """Write down what somebody decided; raises `NotAcceptedError` where there is nothing left to decide."""
+    for attempt in range(_TRIES):
+        request = await client.get(APPROVAL_REQUESTS, matter.name, matter.namespace)
+        if refusal := why_not(request, matter, now):
+            raise NotAcceptedError(refusal)
+        try:
+            return await client.patch(
+                APPROVAL_REQUESTS,
+                matter.name,
+                matter.namespace,
+                {"status": decision_patch(request, who, verdict, channel, now=now, reason=reason)},
+                resource_version=request.metadata.resource_version,
+                uid=request.metadata.uid,
+                subresource="status",
+            )
+        except Conflict:
+            await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, 0.01 * 2**attempt)))  # others first
+    raise Conflict(f"others write {matter.name} all the time; try again")
+
+
+def decision_patch(
+    request: RemediationApprovalRequest,
+    who: Person,
+    verdict: Verdict,
+    channel: str,
+    *,
+    now: Instant,
+    reason: str = "",
+) -> dict[str, Any]:
+    """The status as somebody who decides patches it."""
+    condition = {
+        "type": _WORDS[verdict],
+        "status": "True",
+        "reason": f"{_WORDS[verdict]}By{channel.capitalize()}",
+        "message": reason,
+        "lastTransitionTime": whole_second(now),
+    }
+    others = encode(request.status).get("conditions", ())
+    return {"conditions": [*others, condition], "decidedBy": who.user, "decidedVia": channel}
+
+
+def why_not(request: RemediationApprovalRequest, matter: Matter, now: Instant) -> Refusal | None:
+    """Why a decision would not count, as far as that can be seen from here."""
+    status, name = request.status, request.metadata.name
+    if matter.uid and matter.uid != request.metadata.uid:
+        return Refusal("Stale", f"{name} is no longer what was shown: look at it again and decide anew.")
+    if request.metadata.deletion_timestamp:
+        return Refusal("TooLate", f"{name} is being deleted: there is nothing left to decide.")
+    deadline = Instant(request.spec.required_by)
+    if status.decision == "Expired" or (not status.decision and now >= deadline):
+        return Refusal(
+            "TooLate", f"Nobody may decide any more: the time for it ended at {deadline.format_iso()}."
+        )
+    at = Instant(status.decided_at) if status.decided_at else deadline
+    if status.decision:
+        return over(Outcome(status.decision, status.decided_by, at, status.decision_message))
+    if word := said(request):
+        done = DONE["approve" if word.type == "Approved" else "reject"]
+        return Refusal("DecidedBefore", f"It was {done} already, by {status.decided_by or 'somebody'}.")
+    return None
