@@ -19,6 +19,7 @@ from tools import (
     chart,
     commands_reference,
     crds,
+    demo_picture,
     documents,
     metrics_reference,
     timeline_picture,
@@ -48,6 +49,7 @@ def outputs() -> Iterator[Output]:
     yield Path("docs/reference/audit-events.md"), audit_reference.text
     yield Path("docs/reference/commands.md"), commands_reference.text
     yield Path("docs/reference/metrics.md"), metrics_reference.text
+    yield Path("docs/images/demo.svg"), demo_picture.text
     yield Path("docs/images/timeline.svg"), timeline_picture.text
 
 

@@ -52,7 +52,8 @@ def demo(
     scene = Scene.after(Instant.now())
     with _interrupted_by_signals(), tempfile.TemporaryDirectory(prefix="hibernator-demo-") as made:
         folder = Path(made)
-        out.lines(console, two_weeks(scene, folder, console.width, out.ink(console)))
+        height = console.height if console.is_interactive else None
+        out.lines(console, two_weeks(scene, folder, console.width, out.ink(console), height=height))
         typer.echo()
         ending = _run(console, scene, folder, speed, seconds)
     for line in summary(ending):

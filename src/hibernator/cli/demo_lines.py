@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from hibernator.cli.demo_words import clock, tries
+from hibernator.cli.demo_words import clock, tries, words
 from hibernator.demo.view import Happening, View
 
 _ABOUT = 14  # columns for what a line is about
@@ -18,7 +18,7 @@ class Lines:
         typer.echo(f"The shop is open. To take part, in another terminal:  . {env}")
 
     def tell(self, happening: Happening) -> None:
-        typer.echo(f"{clock(happening.at)}  {happening.about:<{_ABOUT}}  {happening.text}")
+        typer.echo(f"{clock(happening.at)}  {happening.about:<{_ABOUT}}  {words(happening.text)}")
 
     def show(self, view: View) -> None:
         """Offer each command once, as soon as there is a reason to try it."""

@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.text import Text
 
 from hibernator.cli.demo_timeline import DAYS, Days
-from hibernator.cli.demo_words import Question, Try, clock, date, questions, tries
+from hibernator.cli.demo_words import Question, Try, clock, date, pace, questions, tries, words
 from hibernator.cli.offline.pictures.ink import UNICODE, Ink
 from hibernator.demo.scene import Scene
 from hibernator.demo.view import Happening, View, Workload
@@ -21,7 +21,7 @@ _STATE = 14  # beside it
 _LEFT = 41  # columns of the workloads
 _MOST_TRIES = 5
 _FEWEST_EVENTS = 4
-_DAY = 86_400
+_WORKLOADS = 6
 _STATES = {"awake": "green", "asleep": "blue", "waking up": "yellow", "falling asleep": "yellow"}
 _ANSWERS = {"open": ("?", "bold yellow"), "yes": ("✓", "green"), "no": ("✗", "red"), "over": ("·", "dim")}
 _STEPS = {"Completed": ("✓", "green"), "Running": ("…", "bold yellow"), "Failed": ("✗", "red")}
@@ -88,8 +88,7 @@ def _fitted(line: Text, width: int) -> Text:
 
 
 def _header(view: View, setting: Setting, width: int) -> Iterator[Text]:
-    day = f"{_DAY / setting.speed / 60:.1f} min" if setting.speed > 1 else "a day"
-    left = Text.assemble(("Hibernator", "bold"), ("  a day takes " + day, "dim"))
+    left = Text.assemble(("Hibernator", "bold"), (f"  a day in {pace(setting.speed)}", "dim"))
     ends = "Ctrl-C ends it" if setting.seconds is None else _left(view, setting)
     right = Text.assemble((clock(view.now), "bold"), f"  {date(view.now)}", (f"   {ends}", "dim"))
     gap = width - 2 * _MARGIN - len(left) - len(right)
@@ -120,7 +119,7 @@ def _per_hour(width: int) -> int:
 def _middle(view: View, width: int) -> Iterator[Text]:
     left = [_order(view), *map(_workload, view.workloads)]
     right = [Text("Waiting for people", "bold"), *_asked(view)]
-    for number in range(max(len(left), len(right))):
+    for number in range(max(len(left), len(right), _WORKLOADS + 1)):
         line = left[number].copy() if number < len(left) else Text()
         line.truncate(_LEFT, pad=True)
         line.append("  ")
@@ -166,7 +165,7 @@ def _asked(view: View) -> Iterator[Text]:
 
 
 def _question(question: Question) -> Iterator[Text]:
-    mark, style = _ANSWERS[question.state]
+    mark, style = _ANSWERS[question.answer]
     yield Text.assemble((f"{mark} ", style), (question.name, "bold"), (f"  {question.progress}", style))
     yield Text(f"  {question.about}", "dim")
     yield Text(f"  {question.end}", "dim")
@@ -177,7 +176,9 @@ def _events(view: View, room: int) -> Iterator[Text]:
     shown = view.happenings[-room:]
     for one in shown:
         style = "red" if one.bad else ""
-        yield Text.assemble((f"{clock(one.at)}  ", "dim"), (one.about.ljust(15), "bold"), (one.text, style))
+        yield Text.assemble(
+            (f"{clock(one.at)}  ", "dim"), (one.about.ljust(15), "bold"), (words(one.text), style)
+        )
     for _ in range(room - len(shown)):
         yield Text()
 
@@ -185,7 +186,7 @@ def _events(view: View, room: int) -> Iterator[Text]:
 def _foot(commands: list[Try], setting: Setting, width: int) -> Iterator[Text]:
     yield Text.assemble(("Try it", "bold"), " in another terminal, after ", (f". {setting.env}", "cyan"))
     for one in commands:
-        line = Text(f"  {one.command}", "cyan")
+        line = Text.assemble((f"  {one.command}", "cyan"))
         if len(line) + len(one.why) + 3 * _MARGIN + 4 <= width:
             line.append(f"   # {one.why}", "dim")
         yield line

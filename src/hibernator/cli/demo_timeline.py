@@ -1,6 +1,5 @@
 """The scene as timelines: two weeks of it before it opens, and two days of it while it runs."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +22,20 @@ from hibernator.schedule.scaler import ScalerTimeline
 from hibernator.schedule.ticks import from_instant
 
 DAYS = 2  # that the live view shows
-_WEEKS = 14
+_TWO_WEEKS = 14
+_PROGRESS = 3  # lines below it that tell how far the start is
 _HOURS = 24
 
 
-def two_weeks(scene: Scene, folder: Path, width: int, ink: Ink) -> Iterator[Text]:
-    """What will happen if nobody bends anything, from the day on which the scene opens."""
+def two_weeks(scene: Scene, folder: Path, width: int, ink: Ink, *, height: int | None) -> list[Text]:
+    """What will happen if nobody bends anything, as much as fits; everything where there is no height."""
     file = folder / "scene.yaml"
     file.write_text(scene.text, encoding="utf-8")
-    start, end = _span(scene.opens, _WEEKS)
+    start, end = _span(scene.opens, _TWO_WEEKS)
     strips = [strip(resource, start, end) for resource in read_scene([str(file)]).resources]
-    return terminal.render(strips, width, ink)
+    whole = list(terminal.render(strips, width, ink))
+    fits = height is None or len(whole) + _PROGRESS <= height
+    return whole if fits else list(terminal.render(strips[:1], width, ink))
 
 
 def _span(moment: Instant, length: int) -> tuple[Instant, Instant]:
@@ -62,9 +64,12 @@ class Days:
             start.add(hours=_HOURS * day + 12).to_tz(ZONE).date().day_of_week().name for day in range(DAYS)
         ]
         labels = [label for name in names for label in (name[:3].title(), "06", "12", "18")]
-        line = Text("".join(label.ljust(self._cells // 4) for label in labels), style="dim")
+        step = self._cells // 4
         at = int((now - start) / (end - start) * self.width)
-        return Text.assemble(line[:at], ("▼", "bold"), line[at + 1 :])
+        if at % step <= len(labels[at // step]):
+            labels[at // step] = ""  # the mark stands there
+        line = "".join(label.ljust(step) for label in labels)
+        return Text.assemble((line[:at], "dim"), ("▼", "bold"), (line[at + 1 :], "dim"))
 
     def plan(self, view: View) -> Text:
         return self._row(self._strip(_plan(view), view.now)) if view.plan else Text()

@@ -1,11 +1,14 @@
 """What the demo says, the same on a screen and in plain lines: times, who is waited for, what to try next."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from whenever import Instant
 
+from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
+from hibernator.api.scheduleexception import ScheduleException
 from hibernator.demo.scene import YOU, ZONE, address
 from hibernator.demo.view import View
 
@@ -13,6 +16,12 @@ if TYPE_CHECKING:
     from hibernator.demo.run import Ending
 
 _HOUR = 3600
+_DAY = 24 * _HOUR
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+
+
+Answer = Literal["open", "yes", "no", "over"]
+_ANSWERS: Mapping[str, Answer] = {"Approved": "yes", "Rejected": "no"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +31,7 @@ class Question:
     name: str
     about: str
     progress: str
-    state: Literal["open", "yes", "no", "over"]
+    answer: Answer
     end: str
 
 
@@ -40,58 +49,54 @@ def clock(moment: Instant) -> str:
     return f"{local.date().day_of_week().name[:3].title()} {local.hour:02}:{local.minute:02}"
 
 
+def words(text: str) -> str:
+    """What the operator said, with the shop's clock in place of UTC."""
+    return _INSTANT.sub(lambda found: clock(Instant(found[0])), text)
+
+
+def pace(speed: float) -> str:
+    """How long a day takes: `2 min 24 s`."""
+    minutes, seconds = divmod(round(_DAY / speed), 60)
+    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+
+
 def date(moment: Instant) -> str:
     return moment.to_tz(ZONE).to_stdlib().strftime("%d %b")
 
 
 def questions(view: View) -> Iterator[Question]:
     """Who was asked what, and how that stands."""
-    for one in view.exceptions:
-        status, until = one.status, Instant(one.spec.valid_until)
-        if not one.spec.approval_required:
-            continue
-        about = one.spec.reason or f"Bend {one.spec.plan_ref.name}"
-        if status.approval_state == "Pending" and status.state == "Pending":
-            missing = [
-                place.email or place.role or ""
-                for place in status.required_approvals
-                if place.status == "pending"
-            ]
-            yield Question(
-                one.metadata.name,
-                about,
-                f"{status.approval_progress} agreed",
-                "open",
-                f"waits for {', '.join(_short(who) for who in missing)}",
-            )
-        else:
-            answer: Literal["yes", "no", "over"] = (
-                "over"
-                if status.state in {"Expired", "Cancelled"}
-                else "yes"
-                if status.approval_state == "Approved"
-                else "no"
-            )
-            yield Question(one.metadata.name, about, status.state or "", answer, f"until {clock(until)}")
+    for exception in view.exceptions:
+        if exception.spec.approval_required:
+            yield _about_exception(exception)
     for request in view.requests:
-        decision, context = request.status.decision, request.spec.approval_context
-        about = f"Run {context.recommended_playbook}? {context.confidence:.0%} sure."
-        name, by = request.spec.ai_analysis_ref.name, Instant(request.spec.required_by)
-        if not decision:
-            left = max(0, round((by - view.now).total("seconds") / _HOUR))
-            yield Question(name, about, "open", "open", f"decide by {clock(by)}, in {left} h")
-        else:
-            yield Question(
-                name,
-                about,
-                decision,
-                {"Approved": "yes", "Rejected": "no"}.get(decision, "over"),  # type: ignore[arg-type]
-                f"it had until {clock(by)}",
-            )
+        yield _about_remediation(request, view.now)
 
 
-def _short(who: str) -> str:
-    return who.partition("@")[0]
+def _about_exception(exception: ScheduleException) -> Question:
+    spec, status, name = exception.spec, exception.status, exception.metadata.name
+    about = spec.reason or f"Bend {spec.plan_ref.name}?"
+    if status.state in {None, "Pending"}:
+        missing = [
+            one.email or one.role or "" for one in status.required_approvals if one.status == "pending"
+        ]
+        waits = f"waits for {', '.join(who.partition('@')[0] for who in missing)}"
+        return Question(name, about, f"{status.approval_progress} agreed", "open", waits)
+    answer: Answer = "yes" if status.approval_state == "Approved" else "no"
+    if status.state in {"Expired", "Cancelled"}:
+        answer = "over"
+    return Question(name, about, status.state.lower(), answer, f"until {clock(Instant(spec.valid_until))}")
+
+
+def _about_remediation(request: RemediationApprovalRequest, now: Instant) -> Question:
+    decision, context = request.status.decision, request.spec.approval_context
+    name, by = request.spec.ai_analysis_ref.name, Instant(request.spec.required_by)
+    about = f"Run {context.recommended_playbook}? {context.confidence:.0%} sure."
+    if decision:
+        answer = _ANSWERS.get(decision, "over")
+        return Question(name, about, decision.lower(), answer, f"had until {clock(by)}")
+    left = max(0, round((by - now).total("seconds") / _HOUR))
+    return Question(name, about, "open", "open", f"decide by {clock(by)}, in {left} h")
 
 
 def tries(view: View) -> Iterator[Try]:

@@ -115,7 +115,10 @@ class Watching:
                 and target.state == "Completed"
                 and before.get(target.name) in {"Pending", "Running"}
             ):
-                self._happened(new.metadata.name, f"{target.name} is {_RESTS[operation]}{_count(target)}.")
+                at = Instant(target.finished_at) if target.finished_at else None
+                self._happened(
+                    new.metadata.name, f"{target.name} is {_RESTS[operation]}{_count(target)}.", at
+                )
 
     def _exception_changed(self, old: ScheduleException | None, new: ScheduleException | None) -> None:
         if new is None:
