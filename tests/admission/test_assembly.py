@@ -12,17 +12,19 @@ from whenever import Instant, TimeDelta
 
 from admission.replicas import Scalers, converting
 from admission.webhooks import LOCAL, conversion_review, trusting
-from hibernator.admission.assembly import add_webhooks, webhook_server
+from hibernator.admission.assembly import add_webhooks, handlers, webhook_server
 from hibernator.admission.certificates import ANNOUNCEMENT, LIFETIME, RENEWAL, first, to_data
 from hibernator.admission.endpoint import Address
 from hibernator.admission.metrics import METRICS
 from hibernator.admission.registration import DEFINITIONS, CustomResourceDefinition
 from hibernator.admission.secret import NAME
 from hibernator.admission.server import WebhookServer
+from hibernator.admission.webhooks.configurations import MUTATING, VALIDATING
 from hibernator.api.core import SECRETS
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Controller
+from hibernator.kube.errors import NotFound
 from hibernator.kube.health import Health
 from hibernator.kube.manager import Manager
 from hibernator.kube.metrics import RUNTIME, Metrics
@@ -45,7 +47,7 @@ async def operating(
     metrics = Metrics((*RUNTIME, *METRICS))
     health = Health(metrics)
     manager = Manager(health)
-    server = webhook_server("127.0.0.1:0", metrics)
+    server = webhook_server("127.0.0.1:0", metrics, handlers(client, clock))
     controller = add_webhooks(
         manager,
         health,
@@ -57,6 +59,8 @@ async def operating(
         folder=folder,
         clock=clock,
         definition=scalers.definition,
+        only_namespace=namespace,
+        configuration=namespace,  # these belong to the whole cluster, which others use, too
     )
     clock.settles_with(controller.queue.wait_idle)
     running = asyncio.create_task(manager.run())
@@ -65,6 +69,9 @@ async def operating(
     finally:
         manager.stop()
         await running
+        for kind in (MUTATING, VALIDATING):
+            with contextlib.suppress(NotFound):
+                await client.delete(kind, namespace)
 
 
 @pytest.fixture

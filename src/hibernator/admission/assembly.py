@@ -1,6 +1,6 @@
 """Adds the webhooks to a replica: every one serves them, the leader keeps certificates and registration.
 
-server = webhook_server(":9443", metrics)
+server = webhook_server(":9443", metrics, handlers(client, clock))
 add_webhooks(manager, health, client, server, Service("hibernator-webhook", namespace), …)
 """
 
@@ -11,11 +11,12 @@ from typing import Any, Final
 from hibernator.admission.application import application
 from hibernator.admission.endpoint import Endpoint
 from hibernator.admission.folder import MountedCertificates
-from hibernator.admission.keeper import Certificates, ConversionRegistration, Keeper
+from hibernator.admission.keeper import Certificates, ConversionRegistration, Keeper, Registration
 from hibernator.admission.registration import CONVERT
-from hibernator.admission.review import Handler, conversion
+from hibernator.admission.review import Handler, admission, conversion
 from hibernator.admission.secret import OwnCertificates, follow
 from hibernator.admission.server import WebhookServer
+from hibernator.admission.webhooks import configurations, stamping, validation
 from hibernator.api.conversion import converted
 from hibernator.api.timewindowscaler import SCALERS
 from hibernator.kube.client import Client
@@ -25,16 +26,22 @@ from hibernator.kube.health import Health
 from hibernator.kube.manager import Manager
 from hibernator.kube.metrics import Metrics
 
-# Every webhook of the product, by its path.
-HANDLERS: Final[Mapping[str, Handler]] = {CONVERT: conversion({SCALERS.kind: converted})}
-
 _EVERYTHING: Final = (Key("", "webhooks"),)  # there is only one thing to look at, whatever has changed
 
 
-def webhook_server(listen: str, metrics: Metrics) -> WebhookServer:
+def handlers(client: Client, clock: Clock) -> Mapping[str, Handler]:
+    """Every webhook of the product, by its path; the clock is the one that schedules go by."""
+    return {
+        CONVERT: conversion({SCALERS.kind: converted}),
+        stamping.PATH: admission(stamping.stamp),
+        validation.PATH: admission(validation.validation(client, clock)),
+    }
+
+
+def webhook_server(listen: str, metrics: Metrics, served: Mapping[str, Handler]) -> WebhookServer:
     """A server for all of them, where `listen` says, as host:port."""
     host, _, port = listen.rpartition(":")
-    app = application(HANDLERS, metrics=metrics)
+    app = application(served, metrics=metrics)
     return WebhookServer(app, host=host.strip("[]"), port=int(port), metrics=metrics)
 
 
@@ -50,6 +57,8 @@ def add_webhooks(
     folder: Path | None = None,
     clock: Clock | None = None,
     definition: str = SCALERS.resource,
+    only_namespace: str = "",
+    configuration: str = configurations.NAME,
 ) -> Controller:
     """Certificates come from the folder, if there is one, else from a Secret in the namespace.
 
@@ -57,7 +66,15 @@ def add_webhooks(
     """
     clock = clock or SystemClock()
     definitions = ConversionRegistration.cache(client, definition)
-    sources: list[Source] = [Watches(definitions, _everything)]
+    scope = configurations.Scope(namespace, only_namespace)
+    found = [
+        configurations.WebhookRegistration.cache(client, kind, configuration)
+        for kind in (configurations.MUTATING, configurations.VALIDATING)
+    ]
+    sources: list[Source] = [
+        Watches(definitions, _everything),
+        *(Watches(cache, _everything) for cache in found),
+    ]
     certificates: Certificates
     if folder:
         certificates = mounted = MountedCertificates(folder, clock)
@@ -67,7 +84,11 @@ def add_webhooks(
         sources.append(Watches(secrets, _everything))
         certificates = OwnCertificates(client, secrets, namespace, endpoint.names, clock)
         follow(secrets, server)
-    keeper = Keeper(certificates, [ConversionRegistration(client, definitions, definition)], endpoint, server)
+    registrations: tuple[Registration, ...] = (
+        ConversionRegistration(client, definitions, definition),
+        *(configurations.WebhookRegistration(client, cache, scope, configuration) for cache in found),
+    )
+    keeper = Keeper(certificates, registrations, endpoint, server)
     controller = Controller(
         "webhooks",
         keeper.reconcile,

@@ -9,7 +9,7 @@ from typing import Final
 import aiohttp
 
 from hibernator.admission import metrics as admission
-from hibernator.admission.assembly import add_webhooks, webhook_server
+from hibernator.admission.assembly import add_webhooks, handlers, webhook_server
 from hibernator.admission.endpoint import Address, Endpoint, Service
 from hibernator.approvals.people import Naming, read_naming
 from hibernator.approvals.rego import Rego
@@ -166,9 +166,10 @@ async def operator(
                 manager,
                 health,
                 writer,
-                webhook_server(settings.webhook_listen, metrics),
+                webhook_server(settings.webhook_listen, metrics, handlers(client, clock)),
                 endpoint(settings),
                 namespace=settings.namespace,
+                only_namespace=settings.watch_namespace,
                 metrics=metrics,
                 folder=Path(settings.webhook_certificates) if settings.webhook_certificates else None,
             )

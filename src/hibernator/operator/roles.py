@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hibernator.admission.secret import NAME as CERTIFICATES
+from hibernator.admission.webhooks.configurations import MUTATING, NAME as WEBHOOKS, VALIDATING
 from hibernator.api.aianalysis import ANALYSES
 from hibernator.api.autoscaling import HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
 from hibernator.api.cloudprovider import PROVIDERS
@@ -102,6 +103,7 @@ OPERATOR_CLUSTER: Final = (
     to(NODE_POOLS, "get", "list", "patch"),
     to(CUSTOM_RESOURCE_DEFINITIONS, *_READ),
     to(CUSTOM_RESOURCE_DEFINITIONS, "patch", names=(SCALERS.resource,)),
+    *(to(kind, *_READ, "create", "patch", names=(WEBHOOKS,)) for kind in (MUTATING, VALIDATING)),
 )
 
 # In the operator's own namespace. A name cannot restrict who creates: there is none yet when it is checked.

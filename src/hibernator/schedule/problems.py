@@ -7,10 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from hibernator.api import timewindowscaler_v1beta1 as v1beta1
 from hibernator.api.hibernateplan import PlanHolidays, Schedule
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
-from hibernator.api.timewindowscaler import ScalerHolidays, TimeWindowScalerSpec
+from hibernator.api.timewindowscaler import (
+    ScalerHolidays,
+    ScalerWindow,
+    TargetReference,
+    TimeWindowScalerSpec,
+)
 from hibernator.api.windows import OffHourWindow
 from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.holidays import check_country
@@ -50,6 +56,30 @@ def check_scaler(spec: TimeWindowScalerSpec, path: str = "spec") -> Iterator[Pro
     yield from _not_negative(f"{path}.defaultReplicas", spec.default_replicas)
     yield from _not_negative(f"{path}.gracePeriodSeconds", spec.grace_period_seconds)
     yield from _holidays(f"{path}.holidays", spec.holidays)
+
+
+def check_scaler_beta(spec: v1beta1.TimeWindowScalerSpec, path: str = "spec") -> Iterator[Problem]:
+    """As above for all that v1beta1 can say; numbers that are none here count as zero."""
+    yield from check_scaler(_with_plain_numbers(spec), path)
+    for index, window in enumerate(spec.windows):
+        yield from _tried(f"{path}.windows[{index}].timezone", window.timezone or "UTC", zone_of)
+
+
+def _with_plain_numbers(spec: v1beta1.TimeWindowScalerSpec) -> TimeWindowScalerSpec:
+    def number(replicas: int | str | None) -> int:
+        return replicas if isinstance(replicas, int) else 0
+
+    return TimeWindowScalerSpec(
+        target_ref=TargetReference(kind="Deployment", name="any"),
+        timezone=spec.timezone,
+        windows=tuple(
+            ScalerWindow(days=each.days, start=each.start, end=each.end, replicas=number(each.replicas))
+            for each in spec.windows
+        ),
+        default_replicas=number(spec.default_replicas),
+        holidays=spec.holidays,
+        grace_period_seconds=spec.grace_period_seconds,
+    )
 
 
 def _off_hours(path: str, windows: Sequence[OffHourWindow]) -> Iterator[Problem]:

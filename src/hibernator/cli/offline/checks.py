@@ -18,7 +18,7 @@ from hibernator.cli.offline.migrate import (
     order,
 )
 from hibernator.cli.offline.repair import repaired
-from hibernator.schedule.problems import check_exception, check_schedule
+from hibernator.schedule.problems import check_exception, check_scaler_beta, check_schedule
 
 
 class _Timed(NamedTuple):
@@ -37,7 +37,7 @@ _TIMED = {
     "ScheduleException": _Timed(
         "spec", lambda document: document.part("spec"), ScheduleExceptionSpec, check_exception
     ),
-    "TimeWindowScaler": _Timed("spec", scalers.as_v1beta1, v1beta1.TimeWindowScalerSpec, scalers.check),
+    "TimeWindowScaler": _Timed("spec", scalers.as_v1beta1, v1beta1.TimeWindowScalerSpec, check_scaler_beta),
 }
 
 

@@ -4,20 +4,16 @@ A share is of what the target ran before it was first scaled, and a measured num
 the files do not tell, the nearest that they do tell is shown, with a note.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from hibernator.api import timewindowscaler_v1beta1 as v1beta1
 from hibernator.api.conversion import ConversionError, converted
-from hibernator.api.problem import Problem
-from hibernator.api.timewindowscaler import ScalerWindow, TargetReference, TimeWindowScalerSpec
 from hibernator.cli.offline.loading.documents import Document
-from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.holidays import Holidays
 from hibernator.schedule.labels import label
-from hibernator.schedule.problems import check_scaler
 from hibernator.schedule.scaler import ScalerTimeline
 from hibernator.schedule.scaler_words import ScaledWindow
 from hibernator.schedule.windows import scaler_window
@@ -34,16 +30,6 @@ def as_v1beta1(document: Document) -> Any:
 
 def decoded(document: Document) -> v1beta1.TimeWindowScalerSpec:
     return msgspec.convert(as_v1beta1(document), v1beta1.TimeWindowScalerSpec)
-
-
-def check(spec: v1beta1.TimeWindowScalerSpec) -> Iterator[Problem]:
-    """Every mistake about time in a scaler of either version."""
-    yield from check_scaler(_with_plain_numbers(spec))
-    for index, window in enumerate(spec.windows):
-        try:
-            zone_of(window.timezone or "UTC")
-        except ScheduleError as error:
-            yield Problem(f"spec.windows[{index}].timezone", window.timezone, error.message, error.fix)
 
 
 def timeline(spec: v1beta1.TimeWindowScalerSpec, holidays: Holidays, baseline: int) -> ScalerTimeline:
@@ -86,22 +72,3 @@ def has_shares(spec: v1beta1.TimeWindowScalerSpec) -> bool:
 
 def is_measured(spec: v1beta1.TimeWindowScalerSpec) -> bool:
     return any(window.external for window in spec.windows)
-
-
-def _with_plain_numbers(spec: v1beta1.TimeWindowScalerSpec) -> TimeWindowScalerSpec:
-    """As v1alpha1 has it; what is no plain number becomes zero, since time is all that is looked at."""
-    return TimeWindowScalerSpec(
-        target_ref=TargetReference(kind="Deployment", name="any"),
-        timezone=spec.timezone,
-        windows=tuple(
-            ScalerWindow(days=each.days, start=each.start, end=each.end, replicas=_number(each.replicas))
-            for each in spec.windows
-        ),
-        default_replicas=_number(spec.default_replicas),
-        holidays=spec.holidays,
-        grace_period_seconds=spec.grace_period_seconds,
-    )
-
-
-def _number(replicas: int | str | None) -> int:
-    return replicas if isinstance(replicas, int) else 0

@@ -1,0 +1,111 @@
+"""Refuses what cannot mean anything, with field, value and fix, and exceptions that have no place to go.
+
+None of this protects anything by itself: controllers say the same in the status of whatever slipped through.
+It is here because people would rather hear it while they still have the file open.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+from whenever import Instant
+
+from hibernator.admission.review import AdmissionRequest, Allowed, Denied, Verdict
+from hibernator.api import timewindowscaler_v1beta1 as v1beta1
+from hibernator.api.checks import check_document
+from hibernator.api.conversion import converted
+from hibernator.api.hibernateplan import PLANS, HibernatePlan
+from hibernator.api.problem import Problem
+from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.api.timewindowscaler import SCALERS
+from hibernator.decisions.scheduleexception import PLAN_LABEL
+from hibernator.kube.client import Client
+from hibernator.kube.clock import Clock
+from hibernator.kube.errors import NotFound
+from hibernator.schedule.problems import check_exception, check_scaler_beta, check_schedule
+
+PATH: Final = "/validate"
+
+Document = Mapping[str, Any]
+Judge = Callable[[AdmissionRequest], Awaitable[Verdict]]
+
+
+def validation(client: Client, clock: Clock) -> Judge:
+    """The judge of everything that people write."""
+
+    async def judge(request: AdmissionRequest) -> Verdict:
+        document = request.new(dict[str, Any])
+        old = None if request.operation == "CREATE" else request.old(dict[str, Any])
+        if _is_old_news(document, old):
+            return Allowed()
+        if problems := list(mistakes(document)):
+            return _invalid(problems)
+        if request.resource.resource == EXCEPTIONS.plural:
+            return await _place(client, clock, request.new(ScheduleException), old)
+        return Allowed()
+
+    return judge
+
+
+def mistakes(document: Document) -> Iterator[Problem]:
+    """Shape and time together; where both complain about the same place, time knows better."""
+    about_time = list(_about_time(document))
+    told = {problem.path for problem in about_time}
+    yield from (problem for problem in check_document(dict(document)) if problem.path not in told)
+    yield from about_time
+
+
+def _about_time(document: Document) -> Iterator[Problem]:
+    match document.get("kind"):
+        case PLANS.kind:
+            yield from check_schedule(msgspec.convert(document, HibernatePlan).spec.schedule)
+        case EXCEPTIONS.kind:
+            yield from check_exception(msgspec.convert(document, ScheduleException).spec)
+        case SCALERS.kind:
+            whole = converted(dict(document), v1beta1.SCALERS.api_version)
+            yield from check_scaler_beta(msgspec.convert(whole, v1beta1.TimeWindowScaler).spec)
+
+
+def _is_old_news(document: Document, old: Document | None) -> bool:
+    """Whether nothing is asked for: only new wishes are looked at, so that old ones can be taken apart."""
+    if document["metadata"].get("deletionTimestamp"):
+        return True
+    return old is not None and old.get("spec") == document.get("spec")
+
+
+async def _place(client: Client, clock: Clock, new: ScheduleException, old: Document | None) -> Verdict:
+    """An exception needs a plan, and one that is not yet bent by another."""
+    plan, namespace = new.spec.plan_ref.name, new.metadata.namespace
+    if old is None:
+        try:
+            await client.get(PLANS, plan, namespace)
+        except NotFound:
+            there_is_none = f"there is no such HibernatePlan in the namespace {namespace}"
+            return _invalid(
+                [Problem("spec.planRef.name", plan, there_is_none, "Create it, or correct the name.")]
+            )
+    was_idle = old is None or old["spec"].get("draft", False)
+    if new.spec.draft or new.spec.cancelled or not was_idle:
+        return Allowed()
+    others = await client.list(EXCEPTIONS, namespace, label_selector=f"{PLAN_LABEL}={plan}")
+    for other in others:
+        if other.metadata.uid != new.metadata.uid and _bends(other, clock.now()):
+            until = Instant(other.spec.valid_until).format_iso()
+            return Denied(
+                f"Plan {plan} already has active exception {other.metadata.name} (expires at {until})"
+            )
+    return Allowed()
+
+
+def _bends(other: ScheduleException, now: Instant) -> bool:
+    over = other.metadata.deletion_timestamp or other.spec.cancelled or now >= Instant(other.spec.valid_until)
+    return other.status.state == "Active" and not over
+
+
+def _invalid(problems: Iterable[Problem]) -> Denied:
+    told = " ".join(f"{p.path} is {_shown(p.value)}: {p.message}. {p.fix}" for p in problems)
+    return Denied(told, code=422, reason="Invalid")
+
+
+def _shown(value: Any) -> str:
+    return msgspec.json.encode(value, enc_hook=str).decode()
