@@ -10,6 +10,7 @@ from whenever import Instant, TimeDelta
 from hibernator.kube import credentials, logging
 from hibernator.kube.clock import ScaledClock
 from hibernator.kube.manager import stopped_by_signals
+from hibernator.kube.memory import spare_the_buffers, spare_the_caches
 from hibernator.operator.app import operator
 from hibernator.operator.settings import Settings
 
@@ -33,4 +34,6 @@ async def main(kubeconfig: str, boundary: str, crossed_at: str, port: str) -> No
 
 if __name__ == "__main__":
     logging.configure("warning")
+    spare_the_caches()
+    spare_the_buffers()
     asyncio.run(main(*sys.argv[1:]))

@@ -2,9 +2,9 @@
 
     python bench/scalers.py [N …]          1,000 and 5,000 unless told otherwise
 
-Each scaler has a Deployment of its own on a real control plane. The bare loop patches as many other
-Deployments, with the same preconditions over the same number of connections, and does nothing else: it is the
-limit of this machine. Both are timed by the same watch. Jitter is off.
+Each scaler has a Deployment of its own on a real control plane. The bare loop sends the same patches to the
+same Deployments, with the same preconditions over the same number of connections, and does nothing else: it
+is the limit of this machine. Both are timed by the same watch. Jitter is off.
 """
 
 import asyncio
@@ -65,20 +65,20 @@ async def each(coroutines: Iterable[Coroutine[Any, Any, object]]) -> None:
     await asyncio.gather(*(worker() for _ in range(CONNECTIONS)))
 
 
-def deployment(name: str) -> dict[str, Any]:
+def deployment(called: str) -> dict[str, Any]:
     template = {"metadata": {"labels": LABELS}, "spec": {"containers": [{"name": "c", "image": "none"}]}}
     return {
-        "metadata": {"name": name, "labels": LABELS},
+        "metadata": {"name": called, "labels": LABELS},
         "spec": {"replicas": 0, "selector": {"matchLabels": LABELS}, "template": template},
     }
 
 
-def scaler(name: str) -> dict[str, Any]:
+def scaler(called: str) -> dict[str, Any]:
     days = ["Mon", "Tue", "Wed", "Thu", "Fri"]
     return {
-        "metadata": {"name": name},
+        "metadata": {"name": called},
         "spec": {
-            "targetRef": {"kind": "Deployment", "name": name},
+            "targetRef": {"kind": "Deployment", "name": called},
             "timezone": "UTC",
             "windows": [{"days": days, "start": "09:00", "end": "17:00", "replicas": 1}],
         },
@@ -89,19 +89,22 @@ def space(number: int) -> str:
     return f"bench-{number % NAMESPACES_USED}"
 
 
+def name(number: int) -> str:
+    return f"scaled-{number}"
+
+
 async def fill(client: Client, count: int) -> None:
     await each(client.create(NAMESPACES, {"metadata": {"name": space(i)}}) for i in range(NAMESPACES_USED))
-    for prefix in ("bare", "scaled"):
-        await each(client.create(DEPLOYMENTS, deployment(f"{prefix}-{i}"), space(i)) for i in range(count))
+    await each(client.create(DEPLOYMENTS, deployment(name(i)), space(i)) for i in range(count))
 
 
-async def observed(deployments: Cache[Deployment], prefix: str, count: int) -> asyncio.Future[list[float]]:
+async def observed(deployments: Cache[Deployment], count: int) -> asyncio.Future[list[float]]:
     """The wall times at which the watch showed each Deployment at one replica."""
     seen: dict[str, float] = {}
     done: asyncio.Future[list[float]] = asyncio.get_running_loop().create_future()
 
     def changed(_old: Deployment | None, new: Deployment | None) -> None:
-        if new and new.spec.replicas == 1 and new.metadata.name.startswith(prefix):
+        if new and new.spec.replicas == 1:
             seen.setdefault(new.metadata.name, time.time())
             if len(seen) == count and not done.done():
                 done.set_result(sorted(seen.values()))
@@ -110,31 +113,39 @@ async def observed(deployments: Cache[Deployment], prefix: str, count: int) -> a
     return done
 
 
-async def rest(deployments: Cache[Deployment], prefix: str) -> None:
+async def rest(deployments: Cache[Deployment]) -> None:
     """Wait until Kubernetes itself has followed."""
 
     def is_behind(one: Deployment) -> bool:
         seen = one.status.observed_generation == one.metadata.generation
-        return one.metadata.name.startswith(prefix) and not (
-            seen and one.status.replicas == one.spec.replicas
-        )
+        return not (seen and one.status.replicas == one.spec.replicas)
 
     while any(map(is_behind, deployments.values())):  # noqa: ASYNC110  the controller manager tells nobody
         await asyncio.sleep(0.5)
 
 
 async def bare(cluster: Cluster, deployments: Cache[Deployment], count: int) -> Crossing:
-    """Nothing but aiohttp and ready-made bodies."""
+    """Nothing but aiohttp and ready-made bodies; afterwards everything is as it was."""
+    done = await observed(deployments, count)
+    start = await patched(cluster, deployments, count, replicas=1)
+    times = await done
+    await rest(deployments)
+    await patched(cluster, deployments, count, replicas=0)
+    await rest(deployments)
+    return Crossing(times[0] - start, times[-1] - start)
+
+
+async def patched(cluster: Cluster, deployments: Cache[Deployment], count: int, *, replicas: int) -> float:
+    """Send the patches; returns when the first one was sent."""
     access = await credentials.find(str(cluster.kubeconfig)).access()
     requests = []
     for i in range(count):
-        found = deployments.get(space(i), f"bare-{i}")
+        found = deployments.get(space(i), name(i))
         if found is None:
-            raise LookupError(f"bare-{i} was not seen")
-        body = {"metadata": {"resourceVersion": found.metadata.resource_version}, "spec": {"replicas": 1}}
-        url = cluster.url + DEPLOYMENTS.path(space(i), f"bare-{i}")
-        requests.append((url, msgspec.json.encode(body)))
-    done = await observed(deployments, "bare-", count)
+            raise LookupError(f"{name(i)} was not seen")
+        version = found.metadata.resource_version
+        body = {"metadata": {"resourceVersion": version}, "spec": {"replicas": replicas}}
+        requests.append((cluster.url + DEPLOYMENTS.path(space(i), name(i)), msgspec.json.encode(body)))
     connector = aiohttp.TCPConnector(limit=CONNECTIONS, ssl=access.tls)
     headers = {**access.headers, "Content-Type": "application/merge-patch+json"}
 
@@ -146,8 +157,7 @@ async def bare(cluster: Cluster, deployments: Cache[Deployment], count: int) -> 
     async with aiohttp.ClientSession(connector=connector, headers=headers) as session:
         start = time.time()
         await each(patch(url, body) for url, body in requests)
-    times = await done
-    return Crossing(times[0] - start, times[-1] - start)
+    return start
 
 
 class Process:
@@ -210,14 +220,13 @@ async def measure(cluster: Cluster, count: int) -> list[object]:
             await empty.until(lambda: empty.metric("hibernator_leader") == 1)
             nothing = empty.memory()
         await fill(client, count)
-        await each(client.create(SCALERS, scaler(f"scaled-{i}"), space(i)) for i in range(count))
+        await each(client.create(SCALERS, scaler(name(i)), space(i)) for i in range(count))
         deployments = Cache(client, DEPLOYMENTS)
         following = asyncio.create_task(deployments.run())
         await deployments.wait_synced()
-        await rest(deployments, "")
+        await rest(deployments)
         limit = await bare(cluster, deployments, count)
-        await rest(deployments, "bare-")
-        done = await observed(deployments, "scaled-", count)
+        done = await observed(deployments, count)
         async with operator(cluster, LEAD + count / 50) as process:
             await process.until(lambda: process.metric("hibernator_scaler_writes_saved_total") >= 0)
             await process.until(lambda: process.metric("hibernator_reconcile_seconds_count") >= count)
@@ -230,7 +239,7 @@ async def measure(cluster: Cluster, count: int) -> list[object]:
             await asyncio.sleep(min(QUIET, max(0.0, process.boundary - time.time() - 3)))
             idle = (process.metric("hibernator_api_requests_total") - asked) / (time.time() - began) * 60
             times = await done
-            await rest(deployments, "scaled-")
+            await rest(deployments)
             await process.until(lambda: process.metric("hibernator_queue_depth") == 0)
             await asyncio.sleep(5)
             spent, peak = process.cpu() - cpu, process.memory("VmHWM")

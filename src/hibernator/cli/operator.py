@@ -54,13 +54,14 @@ def _operator(chosen: Settings) -> None:
     from hibernator.kube.election import LeaseLostError
     from hibernator.kube.errors import BadCredentials
     from hibernator.kube.manager import stopped_by_signals
-    from hibernator.kube.memory import spare_the_caches
+    from hibernator.kube.memory import spare_the_buffers, spare_the_caches
     from hibernator.operator import app
 
     logging.configure(
         chosen.log_level, json=None if chosen.log_format == "auto" else chosen.log_format == "json"
     )
     spare_the_caches()
+    spare_the_buffers()
 
     async def run() -> None:
         found = credentials.find(chosen.kubeconfig or None, chosen.context or None)

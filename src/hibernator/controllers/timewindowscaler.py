@@ -121,6 +121,7 @@ class ScalerReconciler:
             elder=self._elder(scaler, target),
             is_measured=wanted.is_measured,
             wrote_at=self._wrote.get(key),
+            settling=len(self._wrote),
             mark=newest(await self._targets.marks(target), scaler.metadata.uid, scaler.status.scalings or 0),
             recorded=journal_audit.recorded(self._trail, SCALERS, scaler, scaler.status.journal),
             jitter=self._random.random(),

@@ -41,6 +41,8 @@ RECONCILING: Final = "Reconciling"
 AUTOSCALED: Final = "Autoscaled"
 
 SETTLE_SECONDS: Final = 2.0  # how long a status may trail its target
+SETTLED_A_SECOND: Final = 50.0  # and longer where many wait: Kubernetes follows at least as fast
+LONGEST_TRAIL_SECONDS: Final = 60.0
 MISSING_TARGET_SECONDS: Final = 30.0
 MISTAKE_SECONDS: Final = 300.0
 EXTERNAL_SECONDS: Final = 30.0  # how often a number from outside is read again
@@ -83,6 +85,7 @@ class Seen:
     wrote_at: Instant | None = (
         None  # when this process last wrote the target, if the status does not tell yet
     )
+    settling: int = 0  # how many other targets have yet to follow what this process wrote
     mark: Mark | None = None  # what the target bears of a scaling that the status does not tell of yet
     recorded: frozenset[int] = frozenset()  # what of the journal the audit trail has
     jitter: float = 0.0  # drawn from [0, 1)
@@ -174,7 +177,7 @@ def _scale(case: "_Case", now: Instant) -> Decision:
         writes=case.writes,
         mark=_mark(case, (status.scalings or 0) + 1, now),
         tells=(*_untold(case), *_override(case), _scaled(case)),
-        after=SETTLE_SECONDS,
+        after=_patience(seen),
         due=case.hold.began,
     )
 
@@ -269,7 +272,12 @@ def _case(seen: Seen, workload: Workload, hold: _Hold) -> _Case:
 
 def _settling(seen: Seen, now: Instant) -> float:
     """How much longer the status may wait for the target to follow what was written."""
-    return SETTLE_SECONDS - (now - seen.wrote_at).total("seconds") if seen.wrote_at else 0.0
+    return _patience(seen) - (now - seen.wrote_at).total("seconds") if seen.wrote_at else 0.0
+
+
+def _patience(seen: Seen) -> float:
+    """How long the status may trail. At a boundary that thousands cross, each would be told twice."""
+    return min(SETTLE_SECONDS + seen.settling / SETTLED_A_SECOND, LONGEST_TRAIL_SECONDS)
 
 
 def _last_wanted(seen: Seen) -> int | None:
