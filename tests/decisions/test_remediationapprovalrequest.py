@@ -1,0 +1,211 @@
+"""How a request for approval ends."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, strategies as st
+from msgspec.structs import replace
+from whenever import Instant
+
+from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
+from hibernator.decisions.approval import Person
+from hibernator.decisions.remediationapprovalrequest import FINALIZER, Decision, Seen, decide
+
+NOW = Instant("2026-03-02T08:05:00Z")
+DEADLINE = Instant("2026-03-02T08:15:00Z")
+BOB = Person("bob", "bob@company.com")
+LEVELS = [
+    {"level": "L1", "emails": ["bob@company.com"], "roles": ["sre"]},
+    {"level": "L2", "roles": ["lead"]},
+]
+
+
+def condition(word: str, message: str = "") -> dict[str, Any]:
+    return {
+        "type": word,
+        "status": "True",
+        "reason": "Decided",
+        "message": message,
+        "lastTransitionTime": "2020-01-01T00:00:00Z",
+    }
+
+
+def request(*words: str, by: str = "bob", spec: Any = None, **status: Any) -> RemediationApprovalRequest:
+    document = {
+        "metadata": {"name": "oom-1", "namespace": "shop", "uid": "r1", "generation": 1},
+        "spec": {
+            "aiAnalysisRef": {"name": "oom"},
+            "approvalContext": {"confidence": 0.7},
+            "requiredBy": "2026-03-02T08:15:00Z",
+        }
+        | (spec or {}),
+        "status": {
+            "conditions": [condition(word, "fine") for word in words],
+            "decidedBy": by if words else "",
+        }
+        | status,
+    }
+    return msgspec.convert(document, RemediationApprovalRequest)
+
+
+def asked(
+    found: RemediationApprovalRequest, now: Instant = NOW, person: Person = BOB, **seen: Any
+) -> Decision:
+    return decide(Seen(request=found, person=person, **seen), now)
+
+
+def escalating() -> dict[str, Any]:
+    return {"approvers": LEVELS, "escalateAt": "2026-03-02T08:10:00Z"}
+
+
+@pytest.mark.parametrize("word", ["Approved", "Rejected"])
+def test_a_condition_becomes_the_decision_with_what_the_operator_knows_about_it(word: str) -> None:
+    status = asked(request(word, decidedAt="2001-01-01T00:00:00Z", decisionMessage="forged")).status
+    assert status
+    assert (status.decision, status.decided_by, status.decided_via) == (word, "bob", "api")
+    assert status.decided_at == NOW.to_stdlib()
+    assert status.decision_message == "fine"
+
+
+def test_time_runs_out_on_the_second() -> None:
+    found = request()
+    assert asked(found, DEADLINE.subtract(seconds=1)).after == 1.0
+    decision = asked(found, DEADLINE)
+    assert decision.status
+    assert (decision.status.decision, decision.status.decided_at) == ("Expired", DEADLINE.to_stdlib())
+    assert [tell.reason for tell in decision.tells] == ["Expired"]
+
+
+def test_a_decision_that_was_made_in_time_counts_also_when_it_is_seen_later() -> None:
+    accepted = DEADLINE.subtract(seconds=1)
+    status = asked(request("Approved"), DEADLINE.add(hours=1), accepted_at=accepted).status
+    assert status
+    assert (status.decision, status.decided_at) == ("Approved", accepted.to_stdlib())
+
+
+@pytest.mark.parametrize("accepted", [DEADLINE, None])
+def test_a_decision_after_the_deadline_is_too_late_whatever_time_it_claims(accepted: Instant | None) -> None:
+    status = asked(request("Approved"), DEADLINE.add(hours=1), accepted_at=accepted).status
+    assert status
+    assert (status.decision, status.decided_by) == ("Expired", "")
+    [late] = status.refused
+    assert (late.by, late.decision, late.reason) == ("bob", "Approved", "TooLate")
+
+
+def test_the_first_decision_is_final() -> None:
+    over = request("Approved", decision="Approved", observedGeneration=1)
+    assert asked(over, DEADLINE.add(hours=1)) == Decision(status=over.status)
+
+
+@pytest.mark.parametrize(
+    ("person", "counts"),
+    [
+        (BOB, True),
+        (Person("bob2", "BOB@Company.com"), True),
+        (Person("eve", "eve@company.com", frozenset({"sre"})), True),
+        (Person("ann", "", frozenset({"lead"})), True),  # the second level need not wait to be asked
+        (Person("eve", "eve@company.com"), False),
+        (Person("eve", "", frozenset({"*"})), False),
+    ],
+)
+def test_only_those_who_are_asked_count(person: Person, *, counts: bool) -> None:
+    status = asked(request("Approved", by=person.user, spec=escalating()), person=person).status
+    assert status
+    assert (status.decision == "Approved") == counts
+    assert [refused.reason for refused in status.refused] == ([] if counts else ["NotAsked"])
+
+
+def test_a_word_that_does_not_count_is_set_aside_and_others_can_still_decide() -> None:
+    found = request("Approved", by="eve", spec=escalating())
+    decision = asked(found, person=Person("eve"))
+    status = decision.status
+    assert status
+    assert (status.decision, status.decided_by, status.conditions) == ("", "", ())
+    assert [tell.reason for tell in decision.tells] == ["DecisionRefused"]
+    later = asked(replace(found, status=status))
+    assert later.status
+    assert later.status.message.startswith(
+        "Waits until 2026-03-02T08:15:00Z for one of bob@company.com, sre."
+    )
+    assert "The word of eve does not count." in later.status.message
+
+
+def test_a_word_without_a_name_is_set_aside() -> None:
+    status = asked(request("Approved", by=""), person=Person("")).status
+    assert status
+    assert (status.decision, [refused.reason for refused in status.refused]) == ("", ["Nameless"])
+    assert "status.decidedBy" in status.refused[0].message
+
+
+def test_no_more_refusals_are_kept_than_fit() -> None:
+    refused = [
+        {"by": f"eve-{n}", "decision": "Approved", "at": "2026-03-02T08:00:00Z", "reason": "NotAsked"}
+        for n in range(10)
+    ]
+    found = request("Rejected", by="mallory", spec=escalating(), refused=refused)
+    status = asked(found, person=Person("mallory")).status
+    assert status
+    assert [one.by for one in status.refused] == [f"eve-{n}" for n in range(1, 10)] + ["mallory"]
+
+
+def test_other_conditions_are_left_alone() -> None:
+    status = asked(request("Approved", "Noted", by="eve", spec=escalating()), person=Person("eve")).status
+    assert status
+    assert [one.type for one in status.conditions] == ["Noted"]
+
+
+def test_the_second_level_is_asked_after_its_part_of_the_time() -> None:
+    found = request(spec=escalating())
+    early = asked(found)
+    assert early.status
+    assert (early.after, early.status.escalated_at) == (300.0, None)
+    assert "for one of bob@company.com, sre." in early.status.message
+    due = Instant("2026-03-02T08:10:00Z")
+    decision = asked(replace(found, status=early.status), due)
+    assert decision.status
+    assert decision.status.escalated_at == due.to_stdlib()
+    assert "for one of bob@company.com, sre, lead." in decision.status.message
+    assert [tell.reason for tell in decision.tells] == ["Escalated"]
+    assert decision.after == 300.0
+
+
+def test_who_set_the_deadline_is_written_down() -> None:
+    status = asked(request(), deadline_source="Policy").status
+    assert status
+    assert status.deadline_source == "Policy"
+
+
+def test_a_request_that_goes_waits_for_its_record_but_not_for_ever() -> None:
+    found = request()
+    metadata = replace(found.metadata, deletion_timestamp=NOW.to_stdlib(), finalizers=(FINALIZER,))
+    leaving = replace(found, metadata=metadata)
+    assert asked(leaving).after == 10.0
+    assert asked(leaving, recorded=True).release
+    assert asked(leaving, NOW.add(seconds=300)).release
+    assert asked(replace(found, metadata=replace(metadata, finalizers=()))) == Decision()
+
+
+@given(
+    words=st.sampled_from([(), ("Approved",), ("Rejected",)]),
+    by=st.sampled_from(["bob", "eve", ""]),
+    seconds=st.integers(-900, 900),
+    accepted=st.none() | st.integers(-900, 900),
+)
+def test_nobody_is_approved_without_a_word_in_time_of_somebody_asked(
+    words: tuple[str, ...], by: str, seconds: int, accepted: int | None
+) -> None:
+    now = DEADLINE.add(seconds=seconds)
+    at = None if accepted is None else DEADLINE.add(seconds=min(accepted, seconds))
+    person = BOB if by == "bob" else Person(by)
+    found = request(*words, by=by, spec=escalating())
+    status = asked(found, now, person, accepted_at=at).status
+    assert status
+    in_time = (at or now) < DEADLINE
+    assert (status.decision == "Approved") == (words == ("Approved",) and by == "bob" and in_time)
+    assert (status.decision == "Rejected") == (words == ("Rejected",) and by == "bob" and in_time)
+    again = asked(replace(found, status=status), now, person if status.decided_by else Person(""))
+    if status.decision:
+        assert again == Decision(status=status)
+    elif now < DEADLINE:
+        assert again.after is not None
