@@ -7,13 +7,13 @@ import pytest
 from whenever import Instant
 
 from hibernator.api.hibernateplan import Target
-from hibernator.executors.clusters import OwnCluster
 from hibernator.executors.karpenter import Karpenter
 from hibernator.executors.protocol import Item, Job, Permanent, Saved
 from hibernator.kube import credentials
 from hibernator.kube.client import Client
 from support.cluster import ClusterInTest
 from support.foreign_kinds import install
+from support.own_cluster import OwnCluster
 
 POOLS = "/apis/karpenter.sh/v1/nodepools"
 NOW = Instant("2026-03-02T20:00:00Z")

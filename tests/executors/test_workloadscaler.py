@@ -8,7 +8,6 @@ from whenever import Instant
 
 from hibernator.api.hibernateplan import Target
 from hibernator.api.parameters import LabelRequirement, LabelSelector
-from hibernator.executors.clusters import OwnCluster
 from hibernator.executors.protocol import Item, Job, Permanent, Saved
 from hibernator.executors.workloadscaler import WorkloadScaler, selector_text
 from hibernator.executors.workloadscaler_kinds import quantity
@@ -16,6 +15,7 @@ from hibernator.kube import credentials
 from hibernator.kube.client import Client
 from support.cluster import ClusterInTest
 from support.foreign_kinds import install
+from support.own_cluster import OwnCluster
 from support.plan_scenes import PlanScene
 from support.scaler_scenes import hpa, workload
 

@@ -7,19 +7,19 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import aiohttp
 
 from hibernator.audit.database import Database
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
 from hibernator.controllers import hibernateplan_metrics
 from hibernator.controllers.hibernateplan import plan_controller
-from hibernator.executors.clusters import OwnCluster
-from hibernator.executors.noop import Noop
-from hibernator.executors.registry import Registry
-from hibernator.executors.workloadscaler import WorkloadScaler
+from hibernator.executors.connectors import Connectors
+from hibernator.executors.every import executors
 from hibernator.kube import credentials
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
@@ -82,10 +82,15 @@ async def live(
     """Be one plan's operator until nothing is left to do now, or until the last write. Counts the writes."""
     metrics = Metrics((*RUNTIME, *hibernateplan_metrics.METRICS))
     mortal = MortalClient(credentials.find(str(kubeconfig)), last, die)
-    async with mortal as client, Database(_UNUSED) as database:
+    async with (
+        mortal as client,
+        Database(_UNUSED) as database,
+        aiohttp.ClientSession() as session,
+        Connectors(client, session) as connectors,
+    ):
         controller = plan_controller(
             client,
-            registry=_registry(client),
+            registry=executors(connectors, own_namespace="hibernator-system"),
             recorder=Recorder(client, clock, metrics, instance="test"),
             clock=clock,
             metrics=metrics,
@@ -112,12 +117,6 @@ async def _until_quiet(client: MortalClient, reconcile: Callable[[], Any]) -> No
         if client.writes == before and result.after:
             return
     raise AssertionError("the plan never comes to rest")
-
-
-def _registry(client: Client) -> Registry:
-    workloads = WorkloadScaler(OwnCluster(client), own_namespace="hibernator-system")
-    executors: Mapping[str, Any] = {"workloadscaler": workloads, "noop": Noop()}
-    return Registry(executors)
 
 
 if __name__ == "__main__":

@@ -11,12 +11,8 @@ from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.planstatus import OperationResult
 from hibernator.cli.output import Output, moment
 from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL, Entry, Saving, read
-from hibernator.executors.clusters import OwnCluster
-from hibernator.executors.karpenter import Karpenter
-from hibernator.executors.noop import Noop
 from hibernator.executors.protocol import ExecutorError, Job
 from hibernator.executors.registry import Registry
-from hibernator.executors.workloadscaler import WorkloadScaler
 from hibernator.kube.client import Client
 
 
@@ -93,9 +89,17 @@ def _was(entry: Entry) -> str:
 
 async def preview_lines(client: Client, plan: HibernatePlan) -> list[str]:
     """Every item that would sleep now, found with the rights of whoever asks."""
-    clusters = OwnCluster(client)
-    workloads = WorkloadScaler(clusters, own_namespace="hibernator-system")
-    registry = Registry({"workloadscaler": workloads, "karpenter": Karpenter(clusters), "noop": Noop()})
+    import aiohttp
+
+    # The libraries of the clouds take long to load, and nothing else needs them here.
+    from hibernator.executors.connectors import Connectors
+    from hibernator.executors.every import executors
+
+    async with aiohttp.ClientSession() as session, Connectors(client, session) as connectors:
+        return await _preview(executors(connectors, own_namespace="hibernator-system"), plan)
+
+
+async def _preview(registry: Registry, plan: HibernatePlan) -> list[str]:
     lines: list[str] = []
     total = Saving()
     for target in plan.spec.targets:

@@ -241,7 +241,7 @@ def _typed() -> Iterator[None]:
     except ParamValidationError as error:
         raise Permanent(f"AWS would not understand it: {error}") from error
     except (BotoCoreError, aiohttp.ClientError, OSError, TimeoutError) as error:
-        raise Retryable(f"AWS did not answer: {error or type(error).__name__}") from error
+        raise Retryable(f"AWS did not answer: {str(error) or type(error).__name__}") from error
 
 
 def _meaning(error: ClientError) -> Exception:

@@ -1,124 +1,54 @@
 """What a target's connector leads to: an account at a cloud, or another cluster.
 
-A connector and its Secret are read again after half a minute at the latest, from the API server itself. As
-long as they say the same, what was opened stays open; when they do not, it is opened anew, and what was open
-before is closed once nobody can still be using it.
-
-The operator's own identity is lent to whoever may write a connector, so it is shown only to the cloud itself,
-never to an address that somebody wrote into a connector.
+A connector and its Secret are read from the API server itself, again after half a minute at the latest. As
+long as they say the same, what was opened stays open.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Final, Protocol, Self, TypeVar
-from urllib.parse import urlsplit
+from typing import Self, TypeVar
 
-from hibernator.api.cloudprovider import PROVIDERS, Aws, CloudAuth, CloudProviderSpec
-from hibernator.api.core import SECRETS
-from hibernator.api.k8scluster import CLUSTERS
+import aiohttp
+
+from hibernator.api.cloudprovider import PROVIDERS, CloudAuth
+from hibernator.api.core import DEPLOYMENTS, SECRETS
+from hibernator.api.k8scluster import CLUSTERS, GkeCluster, K8SCluster, KubeconfigReference
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
-from hibernator.api.parameters import EksParameters
-from hibernator.executors.aws import AwsAccount, Keys, sign_in
+from hibernator.api.parameters import EksParameters, GkeParameters
+from hibernator.api.references import ProviderReference
+from hibernator.executors.aws import AwsAccount
+from hibernator.executors.connections import Connections, Unusable
+from hibernator.executors.gcp import GcpProject, GcpRefusedError, part
+from hibernator.executors.gke import GkePlace
+from hibernator.executors.logins import Doors, Login, who_in_aws
 from hibernator.executors.protocol import Job, Permanent, parameters_as
+from hibernator.executors.remote import (
+    EksGrants,
+    GkeGrants,
+    Remote,
+    Way,
+    by_eks,
+    by_gke,
+    by_kubeconfig,
+    enter,
+)
 from hibernator.executors.workloadscaler import typed
 from hibernator.kube import errors
 from hibernator.kube.client import Client
+from hibernator.kube.kubeconfig import Place
 from hibernator.kube.transport import Fence
 
 T = TypeVar("T", bound=Object)
-C = TypeVar("C", bound="Closes")
-_FRESH: Final = 30.0  # seconds for which a connector is taken as unchanged
-_IN_USE: Final = 600.0  # seconds after which nothing that began with an old connection is still going on
-_OF_AWS: Final = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
-_KEY_ID, _KEY, _TOKEN = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"
-
-
-class Unusable(Permanent):
-    """A connector that leads nowhere. `reason` is one word for its Ready condition."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-
-
-class Closes(Protocol):
-    async def close(self) -> None: ...
-
-
-@dataclass(slots=True)
-class _Open:
-    """Something open, and what it was made from."""
-
-    made_of: object = field(repr=False)  # may hold secrets
-    connection: Any
-    fresh_until: float
-
-
-class Connections:
-    """What is open, by name."""
-
-    def __init__(self) -> None:
-        self._open: dict[tuple[str, ...], _Open] = {}
-        self._locks: dict[tuple[str, ...], asyncio.Lock] = {}
-        self._retired: list[tuple[float, Closes]] = []
-
-    async def get(
-        self,
-        key: tuple[str, ...],
-        look: Callable[[], Awaitable[object]],
-        make: Callable[[Any], Awaitable[C]],
-        *,
-        afresh: bool = False,
-    ) -> C:
-        """What is open under that name; `look` tells what it has to be made of now."""
-        loop = asyncio.get_running_loop()
-        async with self._locks.setdefault(key, asyncio.Lock()):
-            known = self._open.get(key)
-            if known and not afresh and loop.time() < known.fresh_until:
-                found: C = known.connection
-                return found
-            made_of = await look()
-            if known is None or known.made_of != made_of:
-                made = await make(made_of)
-                if known:
-                    self._retired.append((loop.time(), known.connection))
-                known = self._open[key] = _Open(made_of, made, 0.0)
-            known.fresh_until = loop.time() + _FRESH
-            await self._close_retired(loop.time() - _IN_USE)
-            kept: C = known.connection
-            return kept
-
-    async def close(self) -> None:
-        for one in self._open.values():
-            await one.connection.close()
-        await self._close_retired(float("inf"))
-
-    async def _close_retired(self, before: float) -> None:
-        over = [one for since, one in self._retired if since < before]
-        self._retired = [(since, one) for since, one in self._retired if since >= before]
-        for one in over:
-            await one.close()
-
-
-@dataclass(frozen=True, slots=True)
-class Login:
-    """What a provider says, with what its Secret holds."""
-
-    name: str
-    uid: str
-    spec: CloudProviderSpec
-    secret: Mapping[str, bytes] = field(repr=False, hash=False)
 
 
 class Connectors:
-    """Opens what connectors lead to, once for everybody. Its changes there are fenced as those here are."""
+    """Opens what connectors lead to, once for everybody. Changes there are fenced as those here are."""
 
-    def __init__(self, client: Client, *, fence: Fence | None = None) -> None:
-        self._client = client
+    def __init__(self, client: Client, session: aiohttp.ClientSession, *, fence: Fence | None = None) -> None:
+        self._own = client
         self._fence = fence
+        self._doors = Doors(session, fence)
         self._connections = Connections()
 
     async def __aenter__(self) -> Self:
@@ -129,13 +59,22 @@ class Connectors:
     ) -> None:
         await self._connections.close()
 
-    async def aws(self, job: Job) -> AwsAccount:
+    async def client(self, job: Job) -> Client:
+        """The cluster of a target: our own, unless a K8SCluster says otherwise."""
+        if job.target.connector_ref is None:
+            return self._own
         kind, namespace, name = _reference(job)
-        if kind != "CloudProvider":
+        if kind != "K8SCluster":
             raise Permanent(
-                f"The target {job.target.name} is at AWS: its connectorRef has to name a CloudProvider."
+                f"The target {job.target.name} is in a cluster: connectorRef has to be a K8SCluster."
             )
-        return await self.account(namespace, name)
+        return (await self.cluster(namespace, name)).client
+
+    async def aws(self, job: Job) -> AwsAccount:
+        return _aws(await self._provider_of(job))
+
+    async def gcp(self, job: Job) -> GcpProject:
+        return _gcp(await self._provider_of(job))
 
     async def eks(self, job: Job) -> tuple[AwsAccount, str]:
         kind, namespace, name = _reference(job)
@@ -143,55 +82,150 @@ class Connectors:
         if kind == "CloudProvider":
             if wanted is None:
                 raise Permanent("clusterName is missing, and a CloudProvider does not say which is meant.")
-            return await self.account(namespace, name), wanted
-        found = (await self.read(CLUSTERS, namespace, name)).spec.eks
+            return _aws(await self.provider(namespace, name)), wanted
+        found = (await self._read(CLUSTERS, namespace, name)).spec.eks
         if found is None or wanted not in {None, found.name}:
             raise Permanent(
                 f"The K8SCluster {name} is not the EKS cluster {wanted or 'that is needed here'}."
             )
-        provider = found.provider_ref
-        account = await self.account(provider.namespace or namespace, provider.name)
+        account = _aws(await self._referred(found.provider_ref, namespace))
         return account.at(found.region), found.name
 
-    async def account(self, namespace: str, name: str, *, afresh: bool = False) -> AwsAccount:
-        """The AWS account of a provider."""
+    async def gke(self, job: Job) -> GkePlace:
+        kind, namespace, name = _reference(job)
+        wanted = parameters_as(job, GkeParameters)
+        if kind == "CloudProvider":
+            if not (wanted.cluster_name and wanted.location):
+                raise Permanent(
+                    "clusterName or location is missing, and a CloudProvider does not say which is meant."
+                )
+            project = _gcp(await self.provider(namespace, name))
+            return GkePlace(project, project.name, wanted.location, wanted.cluster_name)
+        found = (await self._read(CLUSTERS, namespace, name)).spec.gke
+        if found is None or wanted.cluster_name not in {None, found.name}:
+            meant = wanted.cluster_name or "that is needed here"
+            raise Permanent(f"The K8SCluster {name} is not the GKE cluster {meant}.")
+        return await self._gke_place(found, namespace)
+
+    async def provider(self, namespace: str, name: str, *, afresh: bool = False) -> AwsAccount | GcpProject:
+        """What a CloudProvider leads to."""
 
         async def look() -> Login:
-            return await self._login(namespace, name)
+            found = await self._read(PROVIDERS, namespace, name)
+            block = found.spec.aws or found.spec.gcp
+            auth = block.auth if block else CloudAuth()
+            secret: Mapping[str, bytes] = {}
+            if auth.static:
+                secret = (await self._read(SECRETS, namespace, auth.static.secret_ref.name)).data
+            return Login(name, found.metadata.uid, found.spec, secret)
 
         return await self._connections.get(
-            ("CloudProvider", namespace, name), look, self._open_aws, afresh=afresh
+            ("CloudProvider", namespace, name), look, self._doors.open, afresh=afresh
         )
 
-    async def _open_aws(self, login: Login) -> AwsAccount:
-        spec = login.spec.aws
-        if spec is None:
-            raise Unusable(
-                "WrongType", f"The CloudProvider {login.name} is not at AWS, which is needed here."
-            )
-        if spec.auth.static is None:
-            _own_identity(spec.endpoint_url, _OF_AWS)
-        session = sign_in(_keys(login, spec), spec.assume_role_arn, spec.region, spec.endpoint_url)
-        return AwsAccount(session, spec.region, endpoint=spec.endpoint_url, fence=self._fence)
+    async def cluster(self, namespace: str, name: str, *, afresh: bool = False) -> Remote:
+        """What a K8SCluster leads to."""
 
-    async def _login(self, namespace: str, name: str) -> Login:
-        provider = await self.read(PROVIDERS, namespace, name)
-        block = provider.spec.aws or provider.spec.gcp
-        auth = block.auth if block else CloudAuth()
-        secret: Mapping[str, bytes] = {}
-        if auth.static:
-            secret = (await self.read(SECRETS, namespace, auth.static.secret_ref.name)).data
-        return Login(name, provider.metadata.uid, provider.spec, secret)
+        async def look() -> Way | None:
+            found = await self._read(CLUSTERS, namespace, name)
+            return None if found.spec.in_cluster else await self._way(found)
 
-    async def read(self, kind: Kind[T], namespace: str, name: str) -> T:
-        """An object that a connector, or a target, names."""
+        async def make(way: Way | None) -> Remote:
+            return await enter(way, self._fence) if way else Remote(self._own, None)
+
+        return await self._connections.get(("K8SCluster", namespace, name), look, make, afresh=afresh)
+
+    async def check_provider(self, namespace: str, name: str) -> str:
+        """Who we are there; raises what a target would fail with."""
+        found = await self._read(PROVIDERS, namespace, name)
+        opened = await self.provider(namespace, name, afresh=True)
+        if isinstance(opened, AwsAccount) and found.spec.aws:
+            return f"AWS knows the operator as {await who_in_aws(opened, found.spec.aws)}."
+        return await _check_project(_gcp(opened))
+
+    async def check_cluster(self, namespace: str, name: str) -> str:
+        """What answers there, and whether we may change anything."""
+        client = (await self.cluster(namespace, name, afresh=True)).client
         with typed():
             try:
-                return await self._client.get(kind, name, namespace)
+                version = await client.version()
+                allowed = await client.may_i("patch", DEPLOYMENTS)
+            except (errors.Unauthorized, errors.Forbidden) as error:
+                raise Unusable(
+                    "CredentialsRefused", f"The cluster does not accept the credentials: {error.message}"
+                ) from error
+        if allowed:
+            return f"Kubernetes {version} answers."
+        return f"Kubernetes {version} answers. Not all namespaces may be changed: what may not, will fail."
+
+    async def forget(self, kind: Kind[T], namespace: str, name: str) -> None:
+        """Close what a connector led to that is gone."""
+        await self._connections.forget((kind.kind, namespace, name))
+
+    async def _way(self, found: K8SCluster) -> Way:
+        namespace, spec = found.metadata.namespace, found.spec
+        if spec.kubeconfig_ref:
+            return Way(await self._kubeconfig(namespace, spec.kubeconfig_ref))
+        if spec.eks:
+            account = _aws(await self._referred(spec.eks.provider_ref, namespace))
+            there = account.at(spec.eks.region)
+            return Way(await by_eks(there, spec.eks.name), account, EksGrants(there, spec.eks.name))
+        if spec.gke:
+            at = await self._gke_place(spec.gke, namespace)
+            return Way(await by_gke(at), at.project, GkeGrants(at.project.tokens))
+        raise Unusable(
+            "WrongType",
+            f"The K8SCluster {found.metadata.name} names none. Set inCluster, kubeconfigRef, eks or gke.",
+        )
+
+    async def _kubeconfig(self, namespace: str, reference: KubeconfigReference) -> Place:
+        secret = (await self._read(SECRETS, namespace, reference.name)).data
+        if reference.key not in secret:
+            raise Unusable("SecretIncomplete", f"The Secret {reference.name} has no {reference.key}; add it.")
+        return by_kubeconfig(secret[reference.key], f"{reference.key} of the Secret {reference.name}")
+
+    async def _gke_place(self, found: GkeCluster, namespace: str) -> GkePlace:
+        project = _gcp(await self._referred(found.provider_ref, namespace))
+        return GkePlace(project, found.project, found.location, found.name)
+
+    async def _provider_of(self, job: Job) -> AwsAccount | GcpProject:
+        kind, namespace, name = _reference(job)
+        if kind != "CloudProvider":
+            raise Permanent(
+                f"The target {job.target.name} is at a cloud: its connectorRef has to name a CloudProvider."
+            )
+        return await self.provider(namespace, name)
+
+    async def _referred(self, reference: ProviderReference, namespace: str) -> AwsAccount | GcpProject:
+        return await self.provider(reference.namespace or namespace, reference.name)
+
+    async def _read(self, kind: Kind[T], namespace: str, name: str) -> T:
+        with typed():
+            try:
+                return await self._own.get(kind, name, namespace)
             except errors.NotFound as error:
                 raise Unusable(
                     f"{kind.kind}NotFound", f"There is no {kind.kind} {name} in the namespace {namespace}."
                 ) from error
+
+
+async def _check_project(project: GcpProject) -> str:
+    """A token is a proof of who we are; being shown anything, one of being let in."""
+    refused: GcpRefusedError | None = None
+    home = f"v1/projects/{part(project.name)}"
+    try:
+        await project.read("container", f"{home}/locations/-/clusters")
+    except GcpRefusedError as error:
+        refused = error
+    else:
+        return f"Google shows the clusters of {project.name}."
+    try:
+        await project.read("sqladmin", f"{home}/instances")
+    except GcpRefusedError:
+        raise Unusable(
+            "NotAllowed", f"Neither clusters nor databases of {project.name} may be seen. {refused}"
+        ) from refused
+    return f"Google shows the databases of {project.name}."
 
 
 def _reference(job: Job) -> tuple[str, str, str]:
@@ -202,25 +236,13 @@ def _reference(job: Job) -> tuple[str, str, str]:
     return reference.kind, reference.namespace or job.namespace, reference.name
 
 
-def _keys(login: Login, spec: Aws) -> Keys | None:
-    if spec.auth.static is None:
-        return None
-    found = {
-        name: login.secret.get(name, b"").decode(errors="replace").strip() for name in (_KEY_ID, _KEY, _TOKEN)
-    }
-    if missing := [name for name in (_KEY_ID, _KEY) if not found[name]]:
-        raise Unusable(
-            "SecretIncomplete",
-            f"The Secret {spec.auth.static.secret_ref.name} has no {' and no '.join(missing)}; add it.",
-        )
-    return Keys(found[_KEY_ID], found[_KEY], found[_TOKEN] or None)
+def _aws(opened: AwsAccount | GcpProject) -> AwsAccount:
+    if not isinstance(opened, AwsAccount):
+        raise Permanent(f"The CloudProvider is the project {opened.name} at Google, and AWS is needed here.")
+    return opened
 
 
-def _own_identity(endpoint: str | None, hosts: tuple[str, ...]) -> None:
-    address = urlsplit(endpoint) if endpoint else None
-    if address and not (address.scheme == "https" and (address.hostname or "").endswith(hosts)):
-        raise Unusable(
-            "EndpointNotTrusted",
-            f"endpointURL is {endpoint}, where the operator does not show its own identity. "
-            f"Use keys from a Secret, remove endpointURL, or give an https address under {hosts[0][1:]}.",
-        )
+def _gcp(opened: AwsAccount | GcpProject) -> GcpProject:
+    if not isinstance(opened, GcpProject):
+        raise Permanent("The CloudProvider is an account at AWS, and Google Cloud is needed here.")
+    return opened

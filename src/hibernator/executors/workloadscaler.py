@@ -91,7 +91,7 @@ class WorkloadScaler(Executor):
 
         with typed():
             sorts = dict.fromkeys([await sort_of(client, name) for name in wanted.included_groups])
-            namespaces = await self._namespaces(client, job, wanted)
+            namespaces = await self._namespaces(client, wanted)
             found = await asyncio.gather(*(look(namespace, sorts) for namespace in namespaces))
         return tuple(sorted((item for items in found for item in items), key=lambda item: item.key))
 
@@ -140,15 +140,15 @@ class WorkloadScaler(Executor):
                 return
         raise Retryable(f"{item.key} was changed by others each time it was about to be written.")
 
-    async def _namespaces(self, client: Client, job: Job, wanted: WorkloadScalerParameters) -> list[str]:
+    async def _namespaces(self, client: Client, wanted: WorkloadScalerParameters) -> list[str]:
         names = set(wanted.namespace.literals)
         if wanted.namespace.selector:
             chosen = ",".join(f"{key}={value}" for key, value in sorted(wanted.namespace.selector.items()))
             names |= {found.metadata.name for found in await client.list(NAMESPACES, label_selector=chosen)}
-        own = {self._own_namespace} if job.target.connector_ref is None else set()
+        # Also in other clusters, of which one may be our own by another name.
         allowed = {
             name
-            for name in names - own - {UNTOUCHABLE}
+            for name in names - {self._own_namespace, UNTOUCHABLE}
             if not self._only_namespace or name == self._only_namespace
         }
         if wanted.namespace.literals and not allowed:

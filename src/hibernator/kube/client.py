@@ -31,6 +31,7 @@ _List = list  # the class below has a method of that name
 _MERGE_PATCH: Final = "application/merge-patch+json"
 _APPLY: Final = "application/apply-patch+yaml"
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+_SELF_REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _PAGE: Final = 500
 _SILENCE: Final = 90.0  # the API server sends a bookmark every minute
 
@@ -41,6 +42,10 @@ class _ReviewStatus(msgspec.Struct, frozen=True):
 
 class _Review(msgspec.Struct, frozen=True):
     status: _ReviewStatus = _ReviewStatus()
+
+
+class _Version(msgspec.Struct, frozen=True, rename="camel"):
+    git_version: str
 
 
 class Client:
@@ -269,6 +274,22 @@ class Client:
             Call("review", "subjectaccessreviews.authorization.k8s.io", "POST", _REVIEWS, {}, body)
         )
         return msgspec.json.decode(answer, type=_Review).status.allowed
+
+    async def may_i(self, verb: str, kind: Kind[Any], namespace: str = "") -> bool:
+        """Ask the cluster whether its rules allow us something; without a namespace, in all of them."""
+        attributes = {"verb": verb, "group": kind.group, "resource": kind.plural, "namespace": namespace}
+        body = msgspec.json.encode({"spec": {"resourceAttributes": attributes}})
+        resource = "selfsubjectaccessreviews.authorization.k8s.io"
+        answer = await self._open.send(Call("review", resource, "POST", _SELF_REVIEWS, {}, body))
+        return msgspec.json.decode(answer, type=_Review).status.allowed
+
+    async def version(self) -> str:
+        """The version that the API server says it is."""
+        answer = await self._open.send(Call("get", "version", "GET", "/version", {}))
+        try:
+            return msgspec.json.decode(answer, type=_Version).git_version
+        except msgspec.DecodeError as error:
+            raise Unavailable(f"what answers is no API server: {error}", request="GET /version") from error
 
     async def _send(
         self,

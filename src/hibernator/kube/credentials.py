@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
@@ -55,21 +55,31 @@ class _Material:
     token: str
 
 
+class Grants(Protocol):
+    """Something that lets in for a while: a program of the kubeconfig, or a cloud."""
+
+    def valid(self) -> bool:
+        """Whether what was granted last still holds."""
+
+    async def grant(self, *, afresh: bool = False) -> Grant:
+        """What to get in with; `afresh` when the last was refused."""
+
+
 class Credentials:
     """The way into one cluster."""
 
-    def __init__(self, place: Place, *, now: Callable[[], Instant] = Instant.now) -> None:
+    def __init__(
+        self, place: Place, *, now: Callable[[], Instant] = Instant.now, grants: Grants | None = None
+    ) -> None:
         self.namespace = place.namespace
         self.context = place.context
         self.server = place.cluster.server.rstrip("/")
         self._cluster, self._user = place.cluster, place.user
         _check(self._cluster, self._user)
         self._proxy = _proxy(place.cluster)
-        self._plugin = (
-            ExecPlugin(place.user.exec, place.cluster, _authority(place.cluster), now)
-            if place.user.exec
-            else None
-        )
+        self._plugin = grants
+        if place.user.exec:
+            self._plugin = ExecPlugin(place.user.exec, place.cluster, _authority(place.cluster), now)
         self._lock = asyncio.Lock()
         self._access: Access | None = None
         self._material: _Material | None = None

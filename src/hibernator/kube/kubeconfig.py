@@ -133,7 +133,34 @@ def load(files: Iterable[Path], context: str | None = None) -> Place:
     """Merge the files and resolve a context, the current one unless another is named."""
     files = tuple(files)
     merged = reduce(or_, map(_read, files), _Merged("", {}, {}, {}))
-    told = ", ".join(str(file) for file in files) or "no file"
+    return _resolve(merged, ", ".join(str(file) for file in files) or "no file", context)
+
+
+def loads(text: str, told: str) -> Place:
+    """The current context of a kubeconfig that is no file; `told` is what it is called in messages.
+
+    It comes from somebody whom nothing on this machine shall serve, so it may name no programs and no files:
+    they would run, or be read and sent, in our name.
+    """
+    place = _resolve(_parse(text, told, Path("/")), told)
+    cluster, user = place.cluster, place.user
+    foreign = {
+        "exec": user.exec,
+        "auth-provider": user.auth_provider,
+        "tokenFile": user.token_file,
+        "client-certificate": user.client_certificate,
+        "client-key": user.client_key,
+        "certificate-authority": cluster.certificate_authority,
+    }
+    if named := [field for field, value in foreign.items() if value]:
+        raise BadCredentials(
+            f"{told} has {' and '.join(named)}, which names a program or a file; give one that has all in "
+            "itself: `kubectl config view --minify --flatten`, with a token or a certificate for the user"
+        )
+    return place
+
+
+def _resolve(merged: _Merged, told: str, context: str | None = None) -> Place:
     name = context or merged.current
     if not name:
         raise BadCredentials(
@@ -160,20 +187,34 @@ def _read(path: Path) -> _Merged:
         return _Merged("", {}, {}, {})  # as in kubectl: a file that is listed need not be there
     except (OSError, UnicodeDecodeError) as error:
         raise BadCredentials(f"the kubeconfig {path} cannot be read: {error}") from error
+    return _parse(text, str(path), path.parent)
+
+
+def _parse(text: str, told: str, folder: Path) -> _Merged:
     try:
         file = msgspec.convert(yaml.safe_load(text) or {}, _File)
-    except (msgspec.ValidationError, yaml.YAMLError) as error:
-        raise BadCredentials(f"{path} is not a kubeconfig: {error}") from error
+    except msgspec.ValidationError as error:
+        raise BadCredentials(f"{told} is not a kubeconfig: {error}") from error
+    except yaml.YAMLError as error:
+        raise BadCredentials(f"{told} is not a kubeconfig: {_without_content(error)}") from error
     for what, entries in (("cluster", file.clusters), ("user", file.users), ("context", file.contexts)):
         counts = Counter(entry.name for entry in entries or ())
         if twice := [name for name, count in counts.items() if count > 1]:
-            raise BadCredentials(f"{path} has more than one {what} named {twice[0]!r}; remove all but one")
+            raise BadCredentials(f"{told} has more than one {what} named {twice[0]!r}; remove all but one")
     return _Merged(
         file.current_context,
-        {entry.name: _absolute_cluster(entry.cluster, path.parent) for entry in file.clusters or ()},
-        {entry.name: _absolute_user(entry.user, path.parent) for entry in file.users or ()},
+        {entry.name: _absolute_cluster(entry.cluster, folder) for entry in file.clusters or ()},
+        {entry.name: _absolute_user(entry.user, folder) for entry in file.users or ()},
         {entry.name: entry.context for entry in file.contexts or ()},
     )
+
+
+def _without_content(error: yaml.YAMLError) -> str:
+    """What is wrong and where. PyYAML would quote the line, and there may be a secret in it."""
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return "it is not YAML"
+    said = ", ".join(filter(None, (error.context, error.problem)))
+    return f"{said}, line {error.problem_mark.line + 1}" if error.problem_mark else said
 
 
 def _absolute_cluster(cluster: Cluster, folder: Path) -> Cluster:

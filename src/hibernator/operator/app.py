@@ -25,16 +25,8 @@ from hibernator.controllers import (
 )
 from hibernator.decisions.scheduleexception_request import Rules
 from hibernator.decisions.timewindowscaler import Pace
-from hibernator.executors.asg import Asg
-from hibernator.executors.clusters import OwnCluster
 from hibernator.executors.connectors import Connectors
-from hibernator.executors.ec2 import Ec2
-from hibernator.executors.eks import Eks
-from hibernator.executors.karpenter import Karpenter
-from hibernator.executors.noop import Noop
-from hibernator.executors.rds import Rds
-from hibernator.executors.registry import Registry
-from hibernator.executors.workloadscaler import WorkloadScaler
+from hibernator.executors.every import executors
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock, SystemClock
 from hibernator.kube.credentials import Credentials
@@ -45,6 +37,7 @@ from hibernator.kube.lease import Timing
 from hibernator.kube.manager import Manager
 from hibernator.kube.metrics import RUNTIME, Metrics
 from hibernator.kube.serving import Server
+from hibernator.operator import auditing
 from hibernator.operator.auditing import AUDIT_METRICS, AuditMetrics
 from hibernator.operator.settings import Settings, SettingsError
 
@@ -97,8 +90,10 @@ async def operator(
             identity=identity,
             keep_months=settings.audit_months or None,
             watch=AuditMetrics(metrics),
+            resync=lambda: [controller.look_at_all() for controller in manager.controllers],
         )
         manager.add("audit trail", trail.run)
+        manager.flush_with(lambda seconds: auditing.flush(trail, seconds))
         manager.on_lead(trail.lead)
         scalers = timewindowscaler.scaler_controller(
             writer,
@@ -118,10 +113,12 @@ async def operator(
         )
         manager.add_controller(scalers)
         fence = elector.may_write if elector else None
-        connectors = await stack.enter_async_context(Connectors(writer, fence=fence))
+        connectors = await stack.enter_async_context(Connectors(writer, session, fence=fence))
         plans = hibernateplan.plan_controller(
             writer,
-            registry=executors(settings, writer, connectors),
+            registry=executors(
+                connectors, own_namespace=settings.namespace, only_namespace=settings.watch_namespace
+            ),
             recorder=recorder,
             clock=clock,
             metrics=metrics,
@@ -174,25 +171,6 @@ async def operator(
                 folder=Path(settings.webhook_certificates) if settings.webhook_certificates else None,
             )
         yield Operator(manager, metrics, trail, server.port)
-
-
-def executors(settings: Settings, client: Client, connectors: Connectors) -> Registry:
-    """How each type of target sleeps and wakes."""
-    clusters = OwnCluster(client)
-    workloads = WorkloadScaler(
-        clusters, own_namespace=settings.namespace, only_namespace=settings.watch_namespace
-    )
-    return Registry(
-        {
-            "workloadscaler": workloads,
-            "karpenter": Karpenter(clusters),
-            "ec2": Ec2(connectors),
-            "asg": Asg(connectors),
-            "rds": Rds(connectors),
-            "eks": Eks(connectors),
-            "noop": Noop(),
-        }
-    )
 
 
 def naming(settings: Settings) -> Naming:

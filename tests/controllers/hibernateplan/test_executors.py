@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import pytest
 
+from hibernator.executors import every
 from hibernator.executors.noop import Noop
 from hibernator.executors.protocol import Job, Permanent, Retryable, Saved, Throttled
-from hibernator.operator import app
 from support.plan_scenes import EVENING, MORNING, PlanScene, noop, plan
 
 
@@ -33,7 +33,7 @@ class Played(Noop):
 
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> type[Played]:
-    monkeypatch.setattr(app, "Noop", Played)
+    monkeypatch.setattr(every, "Noop", Played)
     monkeypatch.setattr(Played, "acts", Counter())
     monkeypatch.setattr(Played, "looks_again", None)
     return Played
