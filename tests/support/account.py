@@ -48,6 +48,15 @@ def settle_in(admin: Path, namespace: str) -> None:
             cluster.request("POST", path, document)
 
 
+def allow(cluster: Cluster, *resources: str) -> None:
+    """What an administrator does so that the operator may scale a kind that its roles do not name."""
+    name = f"hibernator-{resources[0]}"
+    wanted = (f"--resource={resource}" for resource in resources)
+    cluster.kubectl("create", "clusterrole", name, "--verb=get,list,watch,patch", *wanted)
+    account = f"--serviceaccount={HOME.namespace}:{HOME.service_account}"
+    cluster.kubectl("create", "clusterrolebinding", name, f"--clusterrole={name}", account)
+
+
 def _install(cluster: Cluster) -> None:
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME.namespace}}
     documents = (namespace, *roles(), *grants(HOME), lease(HOME))

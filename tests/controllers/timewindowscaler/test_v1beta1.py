@@ -17,6 +17,7 @@ from hibernator.controlplane.binaries import find_or_build
 from hibernator.controlplane.cluster import running as control_plane
 from hibernator.controlplane.progress import PlainReporter
 from hibernator.controlplane.versions import needed
+from support.account import allow
 from support.cluster import ClusterInTest
 from support.operators import Running, running
 from support.scaler_scenes import WEEKDAYS, Scene, workload
@@ -131,6 +132,7 @@ async def test_a_daemon_set_sleeps_on_no_node_and_wakes_where_it_was(scene: Scen
 async def test_anything_with_a_scale_subresource_is_scaled_by_it(scene: Scene) -> None:
     scene.cluster.kubectl("apply", "-f", "-", input=json.dumps(FLEET))
     scene.cluster.until_established()
+    allow(scene.cluster, "fleets.example.com", "fleets.example.com/scale")
     fleet = {
         "apiVersion": "example.com/v1",
         "kind": "Fleet",

@@ -4,7 +4,7 @@ None of this protects anything by itself: controllers say the same in the status
 It is here because people would rather hear it while they still have the file open.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -13,7 +13,7 @@ from whenever import Instant
 from hibernator.admission.review import AdmissionRequest, Allowed, Denied, Verdict
 from hibernator.api import timewindowscaler_v1beta1 as v1beta1
 from hibernator.api.checks import check_document
-from hibernator.api.conversion import converted
+from hibernator.api.conversion import Document, converted
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
@@ -26,7 +26,6 @@ from hibernator.schedule.problems import check_exception, check_scaler_beta, che
 
 PATH: Final = "/validate"
 
-Document = Mapping[str, Any]
 Judge = Callable[[AdmissionRequest], Awaitable[Verdict]]
 
 
@@ -49,6 +48,8 @@ def validation(client: Client, clock: Clock) -> Judge:
 
 def mistakes(document: Document) -> Iterator[Problem]:
     """Shape and time together; where both complain about the same place, time knows better."""
+    if document.get("kind") == SCALERS.kind:
+        document = converted(document, v1beta1.SCALERS.api_version)  # as it was meant, whole
     about_time = list(_about_time(document))
     told = {problem.path for problem in about_time}
     yield from (problem for problem in check_document(dict(document)) if problem.path not in told)
@@ -62,8 +63,7 @@ def _about_time(document: Document) -> Iterator[Problem]:
         case EXCEPTIONS.kind:
             yield from check_exception(msgspec.convert(document, ScheduleException).spec)
         case SCALERS.kind:
-            whole = converted(dict(document), v1beta1.SCALERS.api_version)
-            yield from check_scaler_beta(msgspec.convert(whole, v1beta1.TimeWindowScaler).spec)
+            yield from check_scaler_beta(msgspec.convert(document, v1beta1.TimeWindowScaler).spec)
 
 
 def _is_old_news(document: Document, old: Document | None) -> bool:
