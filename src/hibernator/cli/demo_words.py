@@ -138,4 +138,4 @@ def summary(ending: "Ending") -> Iterator[str]:
 
 
 def _times(count: int) -> str:
-    return {0: "not once", 1: "once", 2: "twice"}.get(count, f"{count} times")
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
