@@ -148,12 +148,16 @@ class Controller:
         A replica that stands by does not queue: it would gather the keys of objects long gone.
         """
         self._runs = True
-        for source in self.sources:
-            for obj in tuple(source.cache.values()):
-                self.changed(source, None, obj)
+        self.look_at_all()
         async with asyncio.TaskGroup() as workers:
             for number in range(self._workers):
                 workers.create_task(self._work(), name=f"{self.name}-{number}")
+
+    def look_at_all(self) -> None:
+        """Queue everything that there is, as if it had just been seen for the first time."""
+        for source in self.sources:
+            for obj in tuple(source.cache.values()):
+                self.changed(source, None, obj)
 
     def stop(self) -> None:
         """Begin nothing more; `run` returns when what has begun is over."""

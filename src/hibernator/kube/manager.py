@@ -3,9 +3,9 @@
 Caches, servers and whatever else was added run on every replica, so that one that stands by is warm.
 Controllers run only where the caches are filled and the lease is held.
 
-On the way out, within ten seconds: take no more work, let what is under way finish, write the events that
-wait, give the lease back, and only then stop the rest. The lease is given back only if nothing had to be cut
-short: a write that was must be over before another replica leads, and the lease's own end sees to that.
+On the way out, within ten seconds: take no more work, let what is under way finish, write what waits to be
+written, give the lease back, and only then stop the rest. The lease is given back only if nothing had to be
+cut short: a write that was must be over before another replica leads, and the lease's own end sees to that.
 """
 
 import asyncio
@@ -29,13 +29,14 @@ log = structlog.get_logger(__name__)
 # Seconds for each step of the way out: ten, together with the two for the release of the lease.
 _DRAIN: Final = 4.5
 _CUT_SHORT: Final = 0.5
-_EVENTS: Final = 1.0
+_FLUSH: Final = 1.0
 _REST: Final = 1.5
 
 _LEASE: Final = "lease"
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 Run = Callable[[], Awaitable[Any]]
+Flush = Callable[[float], Awaitable[Any]]
 
 
 class EndedError(Exception):
@@ -58,6 +59,7 @@ class Manager:
         self._everywhere: dict[str, Run] = {"heartbeat": health.beat}
         self._followed: dict[Cache[Any], asyncio.Task[None]] = {}
         self._at_lead: list[Callable[[], object]] = []
+        self._flushes: list[Flush] = [recorder.flush] if recorder else []
         self._asked_to_stop = asyncio.Event()
         self.leading = asyncio.Event()
         health.metrics.follow(LEADER, self.leading.is_set)
@@ -97,6 +99,10 @@ class Manager:
     def on_lead(self, callback: Callable[[], object]) -> None:
         """Call this when the replica begins to lead."""
         self._at_lead.append(callback)
+
+    def flush_with(self, flush: Flush) -> None:
+        """Call this when no reconcile runs any more and the lease is still held, with the seconds it has."""
+        self._flushes.append(flush)
 
     def stop(self) -> None:
         self._asked_to_stop.set()
@@ -151,8 +157,7 @@ class Manager:
     async def _stop_leading(self, leading: Sequence[asyncio.Task[None]]) -> None:
         """Also for one that has only just got the lease, or never did: then there is little to do."""
         finished = await self._drain([task for task in leading if task.get_name() != _LEASE])
-        if self._recorder:
-            await self._recorder.flush(_EVENTS)
+        await asyncio.gather(*(flush(_FLUSH) for flush in self._flushes))
         if self._watchdog:
             self._watchdog.stop()
         await _end(leading, _CUT_SHORT)

@@ -1,7 +1,11 @@
-"""What the audit trail tells of itself, as metrics."""
+"""The audit trail in the operator: what it tells of itself as metrics, and how it is left at the end."""
 
 from typing import Final
 
+import structlog
+
+from hibernator.audit.database import AuditUnavailable
+from hibernator.audit.trail import Trail
 from hibernator.kube.metrics import Metric, Metrics
 
 WRITTEN = Metric("hibernator_audit_events_written_total", "counter", (), "Audit events that are durable.")
@@ -18,6 +22,16 @@ AWAY = Metric(
     "hibernator_audit_database_away", "gauge", (), "1 while the audit database cannot be used, else 0."
 )
 AUDIT_METRICS: Final = (WRITTEN, DROPPED, LAG_SECONDS, AWAY)
+
+_log: Final = structlog.get_logger(__name__)
+
+
+async def flush(trail: Trail, seconds: float) -> None:
+    """Write what waits, as far as that goes; the next process finds the rest in the objects' status."""
+    try:
+        await trail.flush(seconds)
+    except AuditUnavailable as error:
+        _log.warning("left audit events to the next process", events=trail.waiting, reason=str(error))
 
 
 class AuditMetrics:
