@@ -1,6 +1,6 @@
 """Adds the webhooks to a replica: every one serves them, the leader keeps certificates and registration.
 
-server = webhook_server(":9443", metrics, handlers(client, clock))
+server = webhook_server(":9443", metrics, handlers(client, clock, trail))
 add_webhooks(manager, health, client, server, Service("hibernator-webhook", namespace), …)
 """
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hibernator.admission.application import application
+from hibernator.admission.denials import on_record
 from hibernator.admission.endpoint import Endpoint
 from hibernator.admission.folder import MountedCertificates
 from hibernator.admission.keeper import Certificates, ConversionRegistration, Keeper, Registration
@@ -19,6 +20,7 @@ from hibernator.admission.server import WebhookServer
 from hibernator.admission.webhooks import configurations, stamping, validation
 from hibernator.api.conversion import converted
 from hibernator.api.timewindowscaler import SCALERS
+from hibernator.audit.trail import Trail
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock, SystemClock
 from hibernator.kube.controller import Controller, Key, Source, Watches
@@ -29,12 +31,13 @@ from hibernator.kube.metrics import Metrics
 _EVERYTHING: Final = (Key("", "webhooks"),)  # there is only one thing to look at, whatever has changed
 
 
-def handlers(client: Client, clock: Clock) -> Mapping[str, Handler]:
+def handlers(client: Client, clock: Clock, trail: Trail | None = None) -> Mapping[str, Handler]:
     """Every webhook of the product, by its path; the clock is the one that schedules go by."""
+    judge = validation.validation(client, clock)
     return {
         CONVERT: conversion({SCALERS.kind: converted}),
         stamping.PATH: admission(stamping.stamp),
-        validation.PATH: admission(validation.validation(client, clock)),
+        validation.PATH: admission(on_record(judge, trail, clock.now) if trail else judge),
     }
 
 

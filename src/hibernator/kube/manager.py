@@ -100,6 +100,11 @@ class Manager:
         """Call this when the replica begins to lead."""
         self._at_lead.append(callback)
 
+    def look_at_all(self) -> None:
+        """Have every controller look at everything once more."""
+        for controller in self._controllers:
+            controller.look_at_all()
+
     def flush_with(self, flush: Flush) -> None:
         """Call this when no reconcile runs any more and the lease is still held, with the seconds it has."""
         self._flushes.append(flush)

@@ -90,7 +90,7 @@ async def operator(
             identity=identity,
             keep_months=settings.audit_months or None,
             watch=AuditMetrics(metrics),
-            resync=lambda: [controller.look_at_all() for controller in manager.controllers],
+            resync=manager.look_at_all,
         )
         manager.add("audit trail", trail.run)
         manager.flush_with(lambda seconds: auditing.flush(trail, seconds))
@@ -163,7 +163,7 @@ async def operator(
                 manager,
                 health,
                 writer,
-                webhook_server(settings.webhook_listen, metrics, handlers(client, clock)),
+                webhook_server(settings.webhook_listen, metrics, handlers(client, clock, trail)),
                 endpoint(settings),
                 namespace=settings.namespace,
                 only_namespace=settings.watch_namespace,

@@ -141,7 +141,7 @@ def _webhook(hook: _Hook, endpoint: Endpoint, trusted: str, scope: Scope, operat
         "namespaceSelector": scope.selector(),
         "objectSelector": {},
         "rules": [_rule(kind, hook) for kind in hook.kinds],
-        "sideEffects": "None",
+        "sideEffects": "NoneOnDryRun",  # a refusal goes to the audit trail
         "timeoutSeconds": TIMEOUT_SECONDS,
     }
 

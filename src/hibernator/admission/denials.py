@@ -1,0 +1,63 @@
+"""Tells the audit trail whom a webhook has refused what, and why.
+
+A refusal leaves no trace in any object that could be told from later. So it is written down before the API
+server hears it, unless the database is away: nobody shall be let in, or kept waiting, because of that.
+What the API server refuses by its own policies never comes here; its own audit log has that.
+"""
+
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from whenever import Instant
+
+from hibernator.admission.review import AdmissionRequest, Denied, Verdict
+from hibernator.audit.database import AuditUnavailable
+from hibernator.audit.event import Actor, AuditEvent, Resource, event
+from hibernator.audit.trail import Trail
+
+PATIENCE: Final = 1.0  # seconds; of the five that a request has
+
+_ACCOUNT: Final = "system:serviceaccount:"
+
+Judge = Callable[[AdmissionRequest], Awaitable[Verdict]]
+
+
+def on_record(judge: Judge, trail: Trail, now: Callable[[], Instant]) -> Judge:
+    """The same judge, whose refusals are in the trail. A dry run changes nothing, the trail included."""
+
+    async def judged(request: AdmissionRequest) -> Verdict:
+        verdict = await judge(request)
+        if isinstance(verdict, Denied) and not request.dry_run:
+            # While the database is away it is among those that wait, for as long as this process lives.
+            with contextlib.suppress(AuditUnavailable):
+                await trail.record_now(denial(request, verdict, now()), patience=PATIENCE)
+        return verdict
+
+    return judged
+
+
+def denial(request: AdmissionRequest, verdict: Denied, at: Instant) -> AuditEvent:
+    """Named by the request, of which there is one, however often somebody asks again."""
+    document = request.new(dict[str, Any])
+    metadata, user = document.get("metadata", {}), request.user_info.username
+    return event(
+        "admission.denied",
+        Resource(
+            group=request.resource.group,
+            kind=str(document.get("kind", request.resource.resource)),
+            namespace=request.namespace,
+            name=request.name or str(metadata.get("name", metadata.get("generateName", ""))),
+            uid=str(metadata.get("uid", "")),
+        ),
+        at=at,
+        identity=(request.uid,),
+        actor=Actor(
+            type="serviceaccount" if user.startswith(_ACCOUNT) else "user",
+            id=user,
+            email=user if "@" in user else "",
+        ),
+        channel="admission",
+        data={"operation": request.operation, "part": request.sub_resource},
+        error=verdict.message,
+    )

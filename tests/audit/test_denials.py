@@ -1,0 +1,102 @@
+"""Whom a webhook refuses what, in the trail; on both databases."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from hibernator.admission.denials import denial, on_record
+from hibernator.admission.review import AdmissionRequest, Allowed, Denied, Verdict
+from hibernator.audit.chain import Entry
+from hibernator.audit.database import Database
+from hibernator.audit.reading import Filter, Reader
+from hibernator.audit.store import Store
+from hibernator.audit.trail import Trail
+from support.trail import NOON
+
+REFUSED = Denied("spec.schedule.timezone is 'Mars': no such zone.")
+
+
+@pytest.fixture
+async def trail(database: Database) -> AsyncIterator[Trail]:
+    made = Trail(Store(database, now=lambda: NOON), identity="test")
+    made.lead()
+    task = asyncio.create_task(made.run())
+    yield made
+    task.cancel()
+    await asyncio.wait([task])
+
+
+def request(**changes: Any) -> AdmissionRequest:
+    document = {
+        "uid": "request-1",
+        "operation": "CREATE",
+        "resource": {"group": "hibernator.ardikabs.com", "version": "v1alpha1", "resource": "hibernateplans"},
+        "userInfo": {"username": "bob@example.com"},
+        "namespace": "shop",
+        "object": {"kind": "HibernatePlan", "metadata": {"name": "nights"}},
+    }
+    return msgspec.json.decode(msgspec.json.encode(document | changes), type=AdmissionRequest)
+
+
+async def refuse(_request: AdmissionRequest) -> Verdict:
+    return REFUSED
+
+
+async def allow(_request: AdmissionRequest) -> Verdict:
+    return Allowed()
+
+
+async def told(database: Database) -> list[Entry]:
+    return list(await Reader(database).page(Filter(type="admission.denied")))
+
+
+async def test_a_refusal_is_in_the_trail_before_the_api_server_hears_it(
+    database: Database, trail: Trail
+) -> None:
+    assert await on_record(refuse, trail, lambda: NOON)(request()) == REFUSED
+    (entry,) = await told(database)
+    assert (entry.actor.type, entry.actor.id, entry.actor.email) == (
+        "user",
+        "bob@example.com",
+        "bob@example.com",
+    )
+    assert (entry.channel, entry.outcome, entry.error) == ("admission", "denied", REFUSED.message)
+    assert (entry.resource.kind, entry.resource.namespace, entry.resource.name) == (
+        "HibernatePlan",
+        "shop",
+        "nights",
+    )
+
+
+async def test_the_same_request_is_told_once_and_another_again(database: Database, trail: Trail) -> None:
+    judge = on_record(refuse, trail, lambda: NOON)
+    for uid in ("a", "b", "a"):
+        await judge(request(uid=uid))
+    assert len(await told(database)) == 2
+
+
+async def test_what_is_allowed_or_only_tried_is_not_told(database: Database, trail: Trail) -> None:
+    await on_record(allow, trail, lambda: NOON)(request())
+    await on_record(refuse, trail, lambda: NOON)(request(dryRun=True))
+    await trail.flush()
+    assert await told(database) == []
+
+
+def test_a_service_account_and_a_name_that_is_yet_to_come_are_told_as_they_are() -> None:
+    robot = {"username": "system:serviceaccount:ci:robot"}
+    nameless = {"kind": "HibernatePlan", "metadata": {"generateName": "nights-"}}
+    told = denial(request(userInfo=robot, object=nameless), REFUSED, NOON)
+    assert (told.actor.type, told.resource.name) == ("serviceaccount", "nights-")
+
+
+async def test_a_refusal_stands_although_the_database_is_away() -> None:
+    async with Database("sqlite:////dev/null/nowhere/audit.db") as nowhere:
+        trail = Trail(Store(nowhere, now=lambda: NOON), identity="test")
+        task = asyncio.create_task(trail.run())
+        assert await on_record(refuse, trail, lambda: NOON)(request()) == REFUSED
+        assert trail.waiting == 1
+        task.cancel()
+        await asyncio.wait([task])
