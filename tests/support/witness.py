@@ -1,0 +1,197 @@
+"""Somebody who only listens to the API server, and says afterwards what happened.
+
+Every version of every object is kept as the server sends it. What became of an object is read from the
+differences between its versions, by the rules below and none of the operator's own, and never from a journal:
+so that the audit trail can be held against it.
+"""
+
+import asyncio
+import json
+import subprocess
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from support.cluster import ClusterInTest
+
+_WATCHED: Final = {
+    "Deployment": "apis/apps/v1/namespaces/{}/deployments",
+    "TimeWindowScaler": "apis/kyklos.io/v1alpha1/namespaces/{}/timewindowscalers",
+    "HibernatePlan": "apis/hibernator.ardikabs.com/v1alpha1/namespaces/{}/hibernateplans",
+    "ScheduleException": "apis/hibernator.ardikabs.com/v1alpha1/namespaces/{}/scheduleexceptions",
+}
+_LOOK_EVERY: Final = 0.02
+_DEADLINE: Final = 120.0
+
+Happened = tuple[str, str, str]  # kind, name, type
+Version = Mapping[str, Any]
+
+
+class Witness:
+    """Listens from the moment at which it is made."""
+
+    def __init__(self, cluster: ClusterInTest, namespace: str) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="hibernator-witness-")
+        self._listeners = []
+        for kind, path in _WATCHED.items():
+            where = "/" + path.format(namespace)
+            # kubectl is patient with a server that has only just heard of the kind.
+            since = json.loads(cluster.kubectl("get", "--raw", where).stdout)["metadata"]["resourceVersion"]
+            query = f"{where}?watch=1&resourceVersion={since}&timeoutSeconds=3600"
+            with self._file(kind).open("wb") as file:
+                command = [cluster.state.kubectl, f"--kubeconfig={cluster.kubeconfig}", "get", "--raw", query]
+                self._listeners.append(subprocess.Popen(command, stdout=file))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for listener in self._listeners:
+            listener.kill()
+            listener.wait()
+        self._folder.cleanup()
+
+    async def hears(self, more: int) -> None:
+        """Return when so many more versions have come in."""
+        before = self._heard()
+        async with asyncio.timeout(_DEADLINE):
+            while await asyncio.to_thread(self._heard) < before + more:  # noqa: ASYNC110 — a file has no event
+                await asyncio.sleep(_LOOK_EVERY)
+
+    def happened(self) -> Counter[Happened]:
+        """Everything that became of scalers, plans and exceptions so far, but for scalings."""
+        found: Counter[Happened] = Counter()
+        for kind, rules in (
+            ("TimeWindowScaler", _scaler),
+            ("HibernatePlan", _plan),
+            ("ScheduleException", _exception),
+        ):
+            for name, versions in self.versions(kind).items():
+                for before, after in zip([{}, *versions], versions, strict=False):
+                    old, new = before.get("status", {}), after.get("status", {})
+                    found.update((kind, name, type_) for type_ in rules(after, old, new))
+        return found
+
+    def scalings(self, deployment: str) -> list[tuple[int, int]]:
+        """Every change of a Deployment's replicas, from and to, whoever made it."""
+        numbers = [one["spec"]["replicas"] for one in self.versions("Deployment")[deployment]]
+        return [(old, new) for old, new in pairwise(numbers) if old != new]
+
+    def versions(self, kind: str) -> Mapping[str, list[Version]]:
+        """All versions of each object, oldest first."""
+        found: dict[str, list[Version]] = defaultdict(list)
+        whole = self._file(kind).read_bytes().rpartition(b"\n")[0]
+        for line in whole.splitlines():
+            heard = json.loads(line)
+            assert heard["type"] in {"ADDED", "MODIFIED", "DELETED"}, heard
+            found[heard["object"]["metadata"]["name"]].append(heard["object"])
+        return found
+
+    def _file(self, kind: str) -> Path:
+        return Path(self._folder.name) / kind
+
+    def _heard(self) -> int:
+        return sum(self._file(kind).read_bytes().count(b"\n") for kind in _WATCHED)
+
+
+def _condition(status: Version, type_: str) -> Version:
+    return next((one for one in status.get("conditions", ()) if one["type"] == type_), {})
+
+
+def _seen(old: Version, new: Version) -> Iterator[str]:
+    """What scalers and plans have in common."""
+    before, after = old.get("observedGeneration"), new.get("observedGeneration")
+    if after is not None and before != after:
+        yield "changed" if before else "created"
+    was, now = _condition(old, "Degraded"), _condition(new, "Degraded")
+    if now.get("status") == "True" and (was.get("status"), was.get("reason")) != ("True", now["reason"]):
+        yield "degraded"
+    if was.get("status") == "True" and now.get("status") == "False":
+        yield "recovered"
+
+
+def _scaler(_found: Version, old: Version, new: Version) -> Iterator[str]:
+    yield from _seen(old, new)
+    for field, begun, over in (
+        ("paused", "paused", "resumed"),
+        ("gracePeriodExpiry", "grace.started", "grace.ended"),
+    ):
+        if bool(new.get(field)) != bool(old.get(field)):
+            yield begun if new.get(field) else over
+    said = _condition(new, "Ready").get("message", "")
+    if said.startswith("Paused: would") and said != _condition(old, "Ready").get("message"):
+        yield "scaling.skipped"
+
+
+def _plan(found: Version, old: Version, new: Version) -> Iterator[str]:
+    yield from _seen(old, new)
+    for phase, change in ((new.get("phase"), "suspended"), (old.get("phase"), "resumed")):
+        if phase == "Suspended" and new.get("phase") != old.get("phase"):
+            yield change
+    if new.get("retried") != old.get("retried"):
+        yield "retried"
+    was, now = (
+        {one["name"] for one in status.get("activeExceptions", ()) if one["state"] == "Active"}
+        for status in (old, new)
+    )
+    yield from ["exception.ended"] * len(was - now) + ["exception.applied"] * len(now - was)
+    yield from _operations(old, new)
+    direction = _direction(new)
+    known = {one["name"]: one for one in old.get("targets", ())}
+    for target in new.get("targets", ()):
+        if target["state"] != known.get(target["name"], {}).get("state") and target.get("finishedAt"):
+            yield f"target.{_target(target, direction)}"
+    assert {one["name"] for one in new.get("targets", ())} <= {
+        one["name"] for one in found["spec"]["targets"]
+    }, "nothing has left the plan, of which this knows nothing"
+
+
+def _direction(status: Version) -> str:
+    history = status.get("history", ())
+    return "woken" if history and history[-1].get("wake") else "slept"
+
+
+def _target(target: Version, done: str) -> str:
+    return {"Completed": done, "Failed": "failed", "Pending": "failed", "Aborted": "aborted"}[target["state"]]
+
+
+def _operations(old: Version, new: Version) -> Iterator[str]:
+    ended = {"Succeeded": "completed", "Aborted": "interrupted", "Failed": "failed", "PartlyFailed": "failed"}
+    before = {one["cycle"]: one for one in old.get("history", ())}
+    for cycle in new.get("history", ()):
+        for name in ("sleep", "wake"):
+            was, now = before.get(cycle["cycle"], {}).get(name, {}), cycle.get(name, {})
+            if now.get("startedAt") != was.get("startedAt"):
+                yield f"{name}.started"
+            if now.get("result") and now.get("finishedAt") != was.get("finishedAt"):
+                yield f"{name}.{ended[now['result']]}"
+
+
+def _exception(found: Version, old: Version, new: Version) -> Iterator[str]:
+    if new.get("state") and not old.get("state"):
+        yield "requested"
+    if new.get("observedGeneration") is None:
+        return
+    if new.get("approvalState") == "Approved" != old.get("approvalState"):
+        yield "approved"
+    if _condition(new, "Ready").get("reason") == "AnotherActive" != _condition(old, "Ready").get("reason"):
+        yield "waiting"
+    if new.get("state") != old.get("state") and new["state"] in {"Active", "Expired"}:
+        yield {"Active": "activated", "Expired": "expired"}[new["state"]]
+    yield from _decisions(found, old, new)
+
+
+def _decisions(found: Version, old: Version, new: Version) -> Iterator[str]:
+    """A decision is somebody's own write; it is heard when the operator has answered it in its status."""
+    asked = found["spec"].get("approverEmails", ())
+    answered = len(new.get("history", ())) > len(old.get("history", ()))
+    heard = {one["actor"] for one in old.get("history", ())}
+    for entry in new.get("approvals", ()) if answered else ():
+        if entry["approvedBy"] not in heard:
+            yield "approval.given" if entry["approvedBy"] in asked else "approval.refused"
