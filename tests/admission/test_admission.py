@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from whenever import Instant
 
-from admission.webhooks import LOCAL, serving
+from admission.serving import LOCAL, serving
 from hibernator.admission.certificates import first
 from hibernator.admission.review import AdmissionRequest, Allowed, Denied, Verdict, admission
 from hibernator.api.core import ConfigMap

@@ -11,7 +11,7 @@ import pytest
 from whenever import Instant, TimeDelta
 
 from admission.replicas import Scalers, converting
-from admission.webhooks import LOCAL, conversion_review, trusting
+from admission.serving import LOCAL, conversion_review, trusting
 from hibernator.admission.assembly import add_webhooks, handlers, webhook_server
 from hibernator.admission.certificates import ANNOUNCEMENT, LIFETIME, RENEWAL, first, to_data
 from hibernator.admission.endpoint import Address

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from whenever import Instant, TimeDelta
 
 from admission.replicas import Replica, Scalers, converting, replica
-from admission.webhooks import LOCAL
+from admission.serving import LOCAL
 from hibernator.admission.certificates import ANNOUNCEMENT, LIFETIME, RENEWAL, first, from_data, to_data
 from hibernator.admission.endpoint import Service
 from hibernator.admission.folder import MountedCertificates

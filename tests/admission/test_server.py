@@ -12,7 +12,7 @@ import pytest
 from whenever import Instant
 
 from admission.scalers import alpha, beta, window
-from admission.webhooks import LOCAL, conversion_review, serving, trusting
+from admission.serving import LOCAL, conversion_review, serving, trusting
 from hibernator.admission.application import application
 from hibernator.admission.certificates import Keyring, first
 from hibernator.admission.review import AdmissionRequest, Allowed, Denied, Verdict, admission, conversion

@@ -120,13 +120,19 @@ def make_room(cluster: ClusterInTest) -> Room:
     _install_policies(cluster)
     namespace = cluster.create_namespace()
     cluster.kubectl("label", "namespace", namespace, *(f"{key}={value}" for key, value in LABEL.items()))
-    cluster.kubectl("create", "role", "scribe", "-n", namespace, "--verb=get,list,patch,update", *_SCRIBE)
-    for number, (role, users) in enumerate(ROLES.items()):
-        bind = ["create", "rolebinding", f"people-{number}", "-n", namespace, f"--clusterrole={role}"]
-        cluster.kubectl(*bind, *(f"--user={user}" for user in users))
-    cluster.kubectl("create", "rolebinding", "scribe", "-n", namespace, "--role=scribe", f"--user={DAVE}")
+    room = Room(cluster, namespace)
+    bind_people(room)
     _wait_until_policed(cluster, namespace)
-    return Room(cluster, namespace)
+    return room
+
+
+def bind_people(room: Room) -> None:
+    kubectl, place = room.cluster.kubectl, ("-n", room.namespace)
+    kubectl("create", "role", "scribe", *place, "--verb=get,list,patch,update", *_SCRIBE)
+    kubectl("create", "rolebinding", "scribe", *place, "--role=scribe", f"--user={DAVE}")
+    for role, users in ROLES.items():
+        names = (f"--user={user}" for user in users)
+        kubectl("create", "rolebinding", role, *place, f"--clusterrole={role}", *names)
 
 
 _SCRIBE = tuple(

@@ -1,0 +1,135 @@
+"""What the API server must let through because only the operator knows better: it counts for nothing."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from support.command import Ran, hibernator
+from support.operators import Running
+from support.policed import ALICE, BOB, CAROL, MALLORY, Room, wish
+
+ALIASES = ("MALLORY@Company.com", "mallory+boss@company.com")  # other log-ins of the same person
+RAR = "remediationapprovalrequests"
+
+
+@pytest.fixture(scope="module")
+def approvers(room: Room) -> Room:
+    names = (f"--user={name}" for name in ALIASES)
+    role = "--clusterrole=hibernator-approver"
+    room.cluster.kubectl("create", "rolebinding", "aliases", "-n", room.namespace, role, *names)
+    return room
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """The operator runs in this process, and would write into what commands print."""
+    with capture_logs():
+        yield
+
+
+async def cli(room: Room, folder: Path, user: str, *arguments: str) -> Ran:
+    given = (f"--kubeconfig={room.kubeconfig(user, folder)}", "-n", room.namespace)
+    return await asyncio.to_thread(hibernator, "exception", *arguments, *given)
+
+
+async def asked(room: Room, run: Running, document: dict[str, Any], by: str = ALICE) -> str:
+    name = str(document["metadata"]["name"])
+    await asyncio.to_thread(room(by).create, document)
+    await run.until(lambda: room.get(name).get("status", {}).get("state") == "Pending")
+    return name
+
+
+async def message(room: Room, run: Running, name: str, words: str) -> str:
+    """What the exception says about itself, once it has these words in it."""
+    await run.until(lambda: words in room.get(name)["status"]["message"])
+    return str(room.get(name)["status"]["message"])
+
+
+async def test_those_who_were_asked_agree_and_it_is_active(
+    approvers: Room, up: Running, tmp_path: Path, quiet: None
+) -> None:
+    name = await asked(approvers, up, wish("agreed", None))
+    for user in (BOB, CAROL):
+        done = await cli(approvers, tmp_path, user, "approve", name)
+        assert done.code == 0, done.err
+    await up.until(lambda: approvers.get(name)["status"]["state"] == "Active")
+    status = approvers.get(name)["status"]
+    assert [(one["action"], one["actor"]) for one in status["history"]][:3] == [
+        ("requested", ALICE),
+        ("approved", BOB),
+        ("approved", CAROL),
+    ]
+    await asyncio.to_thread(approvers(ALICE).patch, name, {"spec": {"cancelled": True}})
+    await up.until(lambda: approvers.get(name)["status"]["state"] == "Cancelled")
+
+
+@pytest.mark.parametrize(("number", "user"), enumerate((MALLORY, *ALIASES)))
+async def test_nobody_approves_their_own_request_whatever_they_call_themselves(
+    approvers: Room, up: Running, tmp_path: Path, quiet: None, number: int, user: str
+) -> None:
+    name = await asked(approvers, up, wish(f"own-{number}", None, approverEmails=[user]), MALLORY)
+    done = await cli(approvers, tmp_path, user, "approve", name)
+    assert done.code == 0, done.err  # it is their own name, and they may approve things
+    said = await message(approvers, up, name, "does not count")
+    assert f"{user} asked for it and cannot approve it: ask somebody else" in said
+    assert approvers.get(name)["status"]["state"] == "Pending"
+
+
+async def test_who_was_not_asked_has_no_say(
+    approvers: Room, up: Running, tmp_path: Path, quiet: None
+) -> None:
+    name = await asked(approvers, up, wish("not-asked", None))
+    assert (await cli(approvers, tmp_path, MALLORY, "reject", name, "because")).code == 0
+    said = await message(approvers, up, name, "does not count")
+    assert f"{MALLORY} is not among those whose agreement is needed" in said
+    assert approvers.get(name)["status"]["approvalState"] == "Pending"
+
+
+async def test_an_approval_of_another_spec_counts_for_nothing(approvers: Room, up: Running) -> None:
+    name = await asked(approvers, up, wish("stale", None))
+    uid = approvers.get(name)["metadata"]["uid"]
+    entry = {
+        "approvedBy": BOB,
+        "approvedAt": "2026-03-02T09:00:00Z",
+        "uid": uid,
+        "specHash": "sha256:" + "0" * 64,
+    }
+    change = {"status": {"approvals": [entry]}}
+    await asyncio.to_thread(approvers(BOB).patch, name, change, status=True)
+    assert "Something else was approved" in await message(approvers, up, name, "does not count")
+
+
+async def test_a_date_of_long_ago_does_not_go_into_the_history(approvers: Room, up: Running) -> None:
+    name = await asked(approvers, up, wish("backdated", None))
+    entry = {"rejectedBy": BOB, "rejectedAt": "1999-12-31T23:59:59Z"}
+    await asyncio.to_thread(approvers(BOB).patch, name, {"status": {"rejections": [entry]}}, status=True)
+    await up.until(lambda: approvers.get(name)["status"]["state"] == "Rejected")
+    last = approvers.get(name)["status"]["history"][-1]
+    assert (last["action"], last["actor"], last["timestamp"]) == ("rejected", BOB, "2026-03-02T08:00:00Z")
+
+
+async def test_who_decides_about_a_remediation_is_noted_down_by_the_webhook(
+    approvers: Room, up: Running
+) -> None:
+    context = {"confidence": 0.7, "recommendedPlaybook": "restart", "reason": "it leaks"}
+    spec = {
+        "aiAnalysisRef": {"name": "analysis"},
+        "approvalContext": context,
+        "requiredBy": "2026-03-02T10:00:00Z",
+    }
+    document = {
+        "apiVersion": "remediation.kubernaut.ai/v1alpha1",
+        "kind": "RemediationApprovalRequest",
+        "metadata": {"name": "rar"},
+        "spec": spec,
+    }
+    await asyncio.to_thread(approvers.operator.create, document)
+    at = "2026-03-02T09:00:00Z"
+    decision = {"type": "Approved", "status": "True", "reason": "Fine", "lastTransitionTime": at}
+    change = {"status": {"conditions": [decision]}}
+    await asyncio.to_thread(approvers(BOB).patch, "rar", change, status=True, of=RAR)
+    assert approvers.get("rar", RAR)["status"]["decidedBy"] == BOB
