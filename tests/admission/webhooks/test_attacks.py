@@ -67,7 +67,7 @@ async def test_those_who_were_asked_agree_and_it_is_active(
     await up.until(lambda: approvers.get(name)["status"]["state"] == "Cancelled")
 
 
-@pytest.mark.parametrize(("number", "user"), enumerate((MALLORY, *ALIASES)))
+@pytest.mark.parametrize(("number", "user"), list(enumerate((MALLORY, *ALIASES))))
 async def test_nobody_approves_their_own_request_whatever_they_call_themselves(
     approvers: Room, up: Running, tmp_path: Path, quiet: None, number: int, user: str
 ) -> None:
