@@ -245,7 +245,9 @@ def _status(seen: Seen, now: Instant) -> RemediationRequestStatus:
     remediation = seen.remediation
     newest = max((matter.analysis for matter in seen.matters), key=_age, default=None)
     phase, reason = _PHASES.get((newest and newest.status.phase) or "", ("Pending", "AwaitingAnalysis"))
-    message = newest.status.message if newest else "Waits for an AIAnalysis that names it."
+    message = "Waits for an AIAnalysis that names it."
+    if newest:
+        message = newest.status.message or f"AIAnalysis {newest.metadata.name} was not judged yet."
     generation = remediation.metadata.generation
     return replace(
         remediation.status,
