@@ -6,7 +6,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from hibernator.decisions import timewindowscaler
+from hibernator.decisions import connectors, timewindowscaler
 from hibernator.decisions.hibernateplan_words import EventReason
 from hibernator.decisions.scheduleexception_status import Reason
 
@@ -18,7 +18,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "events.md"
     [
         ("TimeWindowScaler", get_args(get_type_hints(timewindowscaler.Tell)["reason"])),
         ("HibernatePlan", get_args(EventReason)),
+        ("CloudProvider", get_args(connectors.Reason)),
         ("ScheduleException", get_args(Reason)),
+        ("AIAnalysis", get_args(aianalysis.EventReason)),
+        ("RemediationRequest", get_args(remediationrequest.Reason)),
+        ("RemediationApprovalRequest", get_args(remediationapprovalrequest.Reason)),
+        ("ConfigMap of the approval policy", get_args(remediationpolicy.Reason)),
     ],
 )
 def test_every_reason_of_an_event_is_in_the_reference(kind: str, reasons: tuple[str, ...]) -> None:

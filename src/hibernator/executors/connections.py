@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar
 
+from hibernator.decisions.connectors import Reason
 from hibernator.executors.protocol import Permanent
 
 _FRESH: Final = 30.0  # seconds for which a connector is taken as unchanged
@@ -14,9 +15,9 @@ _IN_USE: Final = 600.0  # seconds after which nothing that began with an old con
 class Unusable(Permanent):
     """A connector that leads nowhere. `reason` is one word for its Ready condition."""
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
-        self.reason = reason
+        self.reason: Reason = reason
 
 
 class Closes(Protocol):
@@ -60,7 +61,7 @@ class Connections:
             connection: C = known.connection
             return connection
 
-    async def forget(self, name: Name) -> None:
+    def forget(self, name: Name) -> None:
         """Close what belongs to a connector that is gone."""
         if known := self._open.pop(name, None):
             self._retire(known)

@@ -6,7 +6,7 @@ long as they say the same, what was opened stays open.
 
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 
 import aiohttp
 
@@ -17,9 +17,11 @@ from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.api.parameters import EksParameters, GkeParameters
 from hibernator.api.references import ProviderReference
+from hibernator.decisions.connectors import Reason
 from hibernator.executors.aws import AwsAccount
 from hibernator.executors.connections import Connections, Unusable
 from hibernator.executors.gcp import GcpProject, GcpRefusedError, part
+from hibernator.executors.gcp_tokens import NotLetInError
 from hibernator.executors.gke import GkePlace
 from hibernator.executors.logins import Doors, Login, who_in_aws
 from hibernator.executors.protocol import Job, Permanent, parameters_as
@@ -40,6 +42,11 @@ from hibernator.kube.kubeconfig import Place
 from hibernator.kube.transport import Fence
 
 T = TypeVar("T", bound=Object)
+_NOT_FOUND: Final[Mapping[str, Reason]] = {
+    "CloudProvider": "CloudProviderNotFound",
+    "K8SCluster": "K8SClusterNotFound",
+    "Secret": "SecretNotFound",
+}
 
 
 class Connectors:
@@ -158,9 +165,9 @@ class Connectors:
             return f"Kubernetes {version} answers."
         return f"Kubernetes {version} answers. Not all namespaces may be changed: what may not, will fail."
 
-    async def forget(self, kind: Kind[T], namespace: str, name: str) -> None:
-        """Close what a connector led to that is gone."""
-        await self._connections.forget((kind.kind, namespace, name))
+    def forget(self, kind: Kind[T], namespace: str, name: str) -> None:
+        """Close, after a while, what a connector led to that is gone."""
+        self._connections.forget((kind.kind, namespace, name))
 
     async def _way(self, found: K8SCluster) -> Way:
         namespace, spec = found.metadata.namespace, found.spec
@@ -204,13 +211,24 @@ class Connectors:
             try:
                 return await self._own.get(kind, name, namespace)
             except errors.NotFound as error:
+                message = f"There is no {kind.kind} {name} in the namespace {namespace}."
+                raise Unusable(_NOT_FOUND[kind.kind], message) from error
+            except errors.Forbidden as error:
+                if kind is not SECRETS:
+                    raise
                 raise Unusable(
-                    f"{kind.kind}NotFound", f"There is no {kind.kind} {name} in the namespace {namespace}."
+                    "SecretForbidden",
+                    f"The operator may not read the Secret {name} in {namespace}. Bind the ClusterRole "
+                    "hibernator-connector to its service account in that namespace.",
                 ) from error
 
 
 async def _check_project(project: GcpProject) -> str:
     """A token is a proof of who we are; being shown anything, one of being let in."""
+    try:
+        await project.tokens.get()
+    except NotLetInError as error:
+        raise Unusable("CredentialsRefused", str(error)) from error
     refused: GcpRefusedError | None = None
     home = f"v1/projects/{part(project.name)}"
     try:

@@ -23,6 +23,7 @@ from hibernator.controllers import (
     scheduleexception,
     timewindowscaler,
 )
+from hibernator.controllers.connectors import connector_controllers
 from hibernator.decisions.scheduleexception_request import Rules
 from hibernator.decisions.timewindowscaler import Pace
 from hibernator.executors.connectors import Connectors
@@ -127,6 +128,17 @@ async def operator(
             namespace=settings.watch_namespace,
         )
         manager.add_controller(plans)
+        for controller in connector_controllers(
+            writer,
+            connectors,
+            recorder=recorder,
+            clock=clock,
+            metrics=metrics,
+            trail=trail,
+            workers=settings.workers,
+            namespace=settings.watch_namespace,
+        ):
+            manager.add_controller(controller)
         exceptions = scheduleexception.exception_controller(
             writer,
             recorder=recorder,

@@ -87,6 +87,8 @@ OPERATOR: Final = (
     to(ANALYSES, "patch", part="status"),
     to(APPROVAL_REQUESTS, *_READ, "create", "patch", "delete"),
     to(APPROVAL_REQUESTS, "patch", part="status"),
+    *(to(kind, *_READ) for kind in (PROVIDERS, CLUSTERS)),
+    *(to(kind, "patch", part="status") for kind in (PROVIDERS, CLUSTERS)),
     to(CONFIG_MAPS, *_READ, "create", "patch", "delete"),
     to(EVENTS, "get", "create", "patch"),
     *(to(sort.kind, *_READ, "patch") for sort in BUILT_IN),
@@ -113,6 +115,10 @@ OPERATOR_HOME: Final = (
     to(SECRETS, "create"),
     to(SECRETS, *_READ, "patch", names=(CERTIFICATES,)),
 )
+
+# Where connectors with keys are. Bound to the operator by whoever has such a namespace, and nowhere else: it
+# is a right to all Secrets of a namespace, and the operator asks only for those that a connector names.
+CONNECTOR: Final = (to(SECRETS, "get"),)
 
 AUDITOR: Final = tuple(
     to(kind, *_READ)
@@ -150,6 +156,7 @@ def roles() -> tuple[dict[str, Any], ...]:
     return (
         _role("operator", OPERATOR),
         _role("operator-cluster", OPERATOR_CLUSTER),
+        _role("connector", CONNECTOR),
         _role("auditor", AUDITOR, part_of="view"),
         _role("requester", REQUESTER, part_of="edit"),
         _role("editor", EDITOR, part_of="edit"),

@@ -1,0 +1,205 @@
+"""CloudProvider and K8SCluster: whether their credentials work, by trying them.
+
+They are tried when the object changes, when what it stands on does, and every ten minutes: the Secrets they
+name are not watched, because the operator shall see no Secret that no connector names.
+"""
+
+import random
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from whenever import Instant, TimeDelta
+
+from hibernator.api.cloudprovider import PROVIDERS, CloudProvider
+from hibernator.api.k8scluster import CLUSTERS, K8SCluster
+from hibernator.api.kind import Kind
+from hibernator.api.meta import Condition
+from hibernator.audit.event import AuditEvent, Resource, event
+from hibernator.audit.trail import Trail
+from hibernator.decisions.conditions import find
+from hibernator.decisions.connectors import READY, Tried, decide
+from hibernator.executors.connections import Unusable
+from hibernator.executors.connectors import Connectors
+from hibernator.executors.protocol import ExecutorError, Permanent, Throttled
+from hibernator.kube.cache import Cache
+from hibernator.kube.client import Client
+from hibernator.kube.clock import Clock
+from hibernator.kube.controller import Controller, For, Key, Result, Watches
+from hibernator.kube.events import Recorder
+from hibernator.kube.metrics import Metrics
+from hibernator.kube.patch import encode
+
+BY_PROVIDER: Final = "provider"
+_SPREAD: Final = (0.9, 1.1)
+
+T = TypeVar("T", bound=CloudProvider | K8SCluster)
+Check = Callable[[str, str], Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """What was tried last, and until when that is good enough."""
+
+    at_what: object
+    until: Instant
+
+
+class ConnectorReconciler(Generic[T]):
+    def __init__(
+        self,
+        client: Client,
+        kind: Kind[T],
+        cache: Cache[T],
+        check: Check,
+        *,
+        connectors: Connectors,
+        stands_on: Callable[[T], object],
+        recorder: Recorder,
+        clock: Clock,
+        trail: Trail,
+    ) -> None:
+        self._client = client
+        self._kind = kind
+        self._cache = cache
+        self._check = check
+        self._connectors = connectors
+        self._stands_on = stands_on
+        self._recorder = recorder
+        self._clock = clock
+        self._trail = trail
+        self._looked: dict[Key, _Looked] = {}
+
+    async def reconcile(self, key: Key) -> Result:
+        found = self._cache.get(*key)
+        if found is None or found.metadata.deletion_timestamp:
+            self._looked.pop(key, None)
+            self._connectors.forget(self._kind, *key)
+            return Result()
+        self._record(found)
+        now = self._clock.now()
+        at_what = found.metadata.uid, found.metadata.generation, self._stands_on(found)
+        known = self._looked.get(key)
+        if known and known.at_what == at_what and now < known.until:
+            return Result((known.until - now).total("seconds"))
+        try:
+            tried = await self._try(key)
+        except Throttled as error:
+            return Result(error.retry_after)
+        decision = decide(
+            found.status.conditions,
+            tried,
+            generation=found.metadata.generation,
+            now=now,
+            jitter=random.uniform(*_SPREAD),
+        )
+        written = await self._write(found, decision.conditions)
+        if decision.tell:
+            self._recorder.note(self._kind, written, decision.tell, tried.reason, tried.message)
+        self._looked[key] = _Looked(at_what, now + TimeDelta(seconds=decision.after))
+        self._record(written)
+        return Result(decision.after)
+
+    async def _try(self, key: Key) -> Tried:
+        try:
+            return Tried("Verified", await self._check(*key))
+        except Throttled:
+            raise
+        except Unusable as error:
+            return Tried(error.reason, str(error))
+        except ExecutorError as error:
+            return Tried("Refused" if isinstance(error, Permanent) else "Unreachable", str(error))
+
+    async def _write(self, found: T, conditions: tuple[Condition, ...]) -> T:
+        metadata, status = found.metadata, found.status
+        if conditions == status.conditions and status.observed_generation == metadata.generation:
+            return found
+        body = {
+            "observedGeneration": metadata.generation,
+            "conditions": [encode(condition) for condition in conditions],
+        }
+        written = await self._client.patch(
+            self._kind,
+            metadata.name,
+            metadata.namespace,
+            {"status": body},
+            resource_version=metadata.resource_version,
+            subresource="status",
+        )
+        self._cache.wrote(written)
+        return written
+
+    def _record(self, found: T) -> None:
+        for one in _events(self._kind, found):
+            if not self._trail.has(one.id):
+                self._trail.record(one)
+
+
+def connector_controllers(
+    client: Client,
+    connectors: Connectors,
+    *,
+    recorder: Recorder,
+    clock: Clock,
+    metrics: Metrics,
+    trail: Trail,
+    workers: int,
+    namespace: str = "",
+) -> Iterator[Controller]:
+    """One for each kind; they share what they watch."""
+    providers = Cache(client, PROVIDERS, namespace, metrics=metrics)
+    clusters = Cache(client, CLUSTERS, namespace, metrics=metrics)
+    clusters.index(BY_PROVIDER, _provider_of)
+    told: dict[str, Any] = {"recorder": recorder, "clock": clock, "trail": trail, "connectors": connectors}
+
+    def provider_below(cluster: K8SCluster) -> object:
+        """What of its provider a cluster must be tried again for."""
+        for name in _provider_of(cluster):
+            if found := providers.get(*name.split("/")):
+                ready = find(found.status.conditions, READY)
+                return found.metadata.uid, found.metadata.generation, ready and ready.status
+        return None
+
+    def of_provider(provider: CloudProvider) -> Iterable[Key]:
+        name = f"{provider.metadata.namespace}/{provider.metadata.name}"
+        for cluster in clusters.find(BY_PROVIDER, name):
+            yield Key(cluster.metadata.namespace, cluster.metadata.name)
+
+    of_providers = ConnectorReconciler(
+        client, PROVIDERS, providers, connectors.check_provider, stands_on=lambda _one: None, **told
+    )
+    of_clusters = ConnectorReconciler(
+        client, CLUSTERS, clusters, connectors.check_cluster, stands_on=provider_below, **told
+    )
+    shared: dict[str, Any] = {"clock": clock, "metrics": metrics, "workers": workers}
+    yield Controller("cloudprovider", of_providers.reconcile, sources=[For(providers)], **shared)
+    yield Controller(
+        "k8scluster",
+        of_clusters.reconcile,
+        sources=[For(clusters), Watches(providers, of_provider)],
+        **shared,
+    )
+
+
+def _provider_of(cluster: K8SCluster) -> tuple[str, ...]:
+    at = cluster.spec.eks or cluster.spec.gke
+    if at is None:
+        return ()
+    return (f"{at.provider_ref.namespace or cluster.metadata.namespace}/{at.provider_ref.name}",)
+
+
+def _events(kind: Kind[Any], found: CloudProvider | K8SCluster) -> Iterator[AuditEvent]:
+    """What stands in the object, under the same ids however often it is told."""
+    about, subject = Resource.of(kind, found), kind.kind.lower()
+    if created := found.metadata.creation_timestamp:
+        yield event(f"{subject}.created", about, at=Instant(created))
+    if ready := find(found.status.conditions, READY):
+        works, at = ready.status == "True", Instant(ready.last_transition_time)
+        yield event(
+            f"{subject}.ready" if works else f"{subject}.degraded",
+            about,
+            at=at,
+            identity=(at.format_iso(),),
+            data={"reason": ready.reason},
+            error="" if works else ready.message,
+        )
