@@ -12,6 +12,7 @@ from hibernator.controlplane.cluster import KubectlError
 from support.cluster import ClusterInTest
 
 AT = "2026-12-01T10:00:00Z"
+EVE = {"by": "eve", "decision": "Approved", "at": "2026-12-01T00:00:00Z", "reason": "NotAsked"}
 BOB = {"approvedBy": "bob", "approvedAt": AT, "email": "bob@example.com", "channel": "kubectl"}
 CAROL = {"approvedBy": "carol", "approvedAt": AT, "email": "carol@example.com"}
 DAVE = {"rejectedBy": "dave", "rejectedAt": AT, "reason": "not in the fair"}
@@ -198,6 +199,33 @@ CHANGES = [
         {"decision": "Expired"},
         new_status={"decision": "Approved"},
         refused="The first decision is final",
+    ),
+    Change(
+        "the operator sets a decision aside that does not count",
+        approval_request(),
+        {"conditions": [condition("Approved")], "decidedBy": "eve"},
+        new_status={"conditions": [], "decidedBy": None, "refused": [EVE]},
+    ),
+    Change(
+        "a decision is taken back in another's name",
+        approval_request(),
+        {"conditions": [condition("Approved")], "decidedBy": "bob"},
+        new_status={"conditions": [], "decidedBy": None, "refused": [EVE]},
+        refused="A decision can be neither changed nor taken back",
+    ),
+    Change(
+        "a decision that counted is set aside",
+        approval_request(),
+        {"conditions": [condition("Approved")], "decidedBy": "eve", "decision": "Approved"},
+        new_status={"conditions": [], "refused": [EVE]},
+        refused="A decision can be neither changed nor taken back",
+    ),
+    Change(
+        "somebody decides after the end",
+        approval_request(),
+        {"decision": "Expired"},
+        new_status={"conditions": [condition("Approved")]},
+        refused="It is decided already (Expired): nothing can be added",
     ),
     Change("an analysis is finished", analysis(analysis=None), {"phase": "Pending"}, analysis()["spec"]),
     Change(

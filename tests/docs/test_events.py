@@ -6,7 +6,14 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from hibernator.decisions import connectors, timewindowscaler
+from hibernator.controllers import remediationpolicy
+from hibernator.decisions import (
+    aianalysis,
+    connectors,
+    remediationapprovalrequest,
+    remediationrequest,
+    timewindowscaler,
+)
 from hibernator.decisions.hibernateplan_words import EventReason
 from hibernator.decisions.scheduleexception_status import Reason
 

@@ -17,6 +17,7 @@ from hibernator.cli import (
     manifests,
     operator,
     plan,
+    remediation,
     scaler,
 )
 from hibernator.cli.exits import CliError, Exit
@@ -52,6 +53,7 @@ app.add_typer(audit.app, name="audit")
 app.add_typer(controlplane.app, name="controlplane")
 app.add_typer(exception.app, name="exception")
 app.add_typer(plan.app, name="plan")
+app.add_typer(remediation.app, name="remediation")
 app.add_typer(scaler.app, name="scaler")
 app.command()(crds.crds)
 app.command()(demo.demo)

@@ -1,0 +1,244 @@
+"""`hibernator remediation`: see what waits for somebody's approval, and decide."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+import typer
+from whenever import Instant
+
+from hibernator.api.aianalysis import ANALYSES, AIAnalysis
+from hibernator.api.people import ApproverLevel
+from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
+from hibernator.approvals.decision import Matter, NotAcceptedError
+from hibernator.approvals.people import Directory
+from hibernator.approvals.remediation import decide
+from hibernator.approvals.whoami import whoami
+from hibernator.cli.cluster import Context, Everywhere, Kubeconfig, Namespace, Session, talk
+from hibernator.cli.exits import CliError, Exit
+from hibernator.cli.output import Chosen, Column, Output, moment, show
+from hibernator.decisions.approval import DONE, Verdict, mailbox
+from hibernator.kube.errors import Forbidden, NotFound
+
+app = typer.Typer(help="Remediations that wait for somebody's approval.", no_args_is_help=True)
+
+
+def _names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Names for the Tab key; where the cluster does not answer, there are none."""
+
+    async def ask(session: Session) -> list[RemediationApprovalRequest]:
+        return await session.client.list(APPROVAL_REQUESTS, session.namespace)
+
+    given = {key: ctx.params.get(key) for key in ("kubeconfig", "context", "namespace")}
+    with suppress(CliError):
+        found = talk(ask, **given)
+        return sorted(one.metadata.name for one in found if one.metadata.name.startswith(incomplete))
+    return []
+
+
+Name = Annotated[
+    str,
+    typer.Argument(help="The name of the RemediationApprovalRequest.", metavar="NAME", autocompletion=_names),
+]
+
+
+@app.command("list")
+def list_(
+    pending: Annotated[bool, typer.Option("--pending", help="Only those that are not decided.")] = False,
+    mine: Annotated[
+        bool, typer.Option("--mine", help="Only those that name me, or nobody, as an approver.")
+    ] = False,
+    everywhere: Everywhere = False,
+    output: Chosen = Output.TABLE,
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """List requests for approval, those that end first at the top.
+
+    For example: `hibernator remediation list --pending -A`
+    """
+
+    async def ask(session: Session) -> list[RemediationApprovalRequest]:
+        where = "" if everywhere else session.namespace
+        found = await session.client.list(APPROVAL_REQUESTS, where)
+        user = await whoami(session.client) if mine else ""
+        return [
+            one
+            for one in found
+            if not (pending and one.status.decision) and (not mine or _names_person(one, user))
+        ]
+
+    shown = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    shown.sort(key=lambda one: (bool(one.status.decision), one.spec.required_by, one.metadata.name))
+    show(APPROVAL_REQUESTS, shown, _COLUMNS, output, spaces=everywhere)
+
+
+@app.command()
+def view(
+    name: Name,
+    output: Chosen = Output.TABLE,
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Show a request with what was found, what would be done, who is asked and until when.
+
+    For example: `hibernator remediation view checkout-oom-3f2a9c01de -n shop`
+    """
+
+    async def ask(session: Session) -> _Sight:
+        request = await session.client.get(APPROVAL_REQUESTS, name, session.namespace)
+        try:
+            reference = request.spec.ai_analysis_ref.name
+            return _Sight(request, await session.client.get(ANALYSES, reference, session.namespace))
+        except (NotFound, Forbidden):
+            return _Sight(request, None)
+
+    sight = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    if output in {Output.TABLE, Output.WIDE}:
+        for line in _lines(sight):
+            typer.echo(line)
+    else:
+        show(APPROVAL_REQUESTS, [sight.request], _COLUMNS, output, spaces=False)
+
+
+@app.command()
+def approve(
+    name: Name,
+    comment: Annotated[str, typer.Option("--comment", help="What to say along with it.")] = "",
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Approve a remediation, in your own name. The first decision is final.
+
+    For example: `hibernator remediation approve checkout-oom-3f2a9c01de --comment "go ahead"`
+    """
+    _decide(name, "approve", comment, namespace, kubeconfig, context)
+
+
+@app.command()
+def reject(
+    name: Name,
+    reason: Annotated[str, typer.Argument(help="Why not.", metavar="REASON")],
+    namespace: Namespace = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Reject a remediation, in your own name. The first decision is final.
+
+    For example: `hibernator remediation reject checkout-oom-3f2a9c01de "not during the freeze"`
+    """
+    _decide(name, "reject", reason, namespace, kubeconfig, context)
+
+
+def _decide(
+    name: str,
+    verdict: Verdict,
+    reason: str,
+    namespace: str | None,
+    kubeconfig: str | None,
+    context: str | None,
+) -> None:
+    async def ask(session: Session) -> str:
+        user = await whoami(session.client)
+        matter, who = Matter(name, session.namespace), Directory().person(user)
+        try:
+            await decide(session.client, matter, who, verdict, "cli", reason=reason, now=Instant.now())
+        except Forbidden as error:
+            role = "hibernator-approver"
+            hint = f"Ask an administrator for the ClusterRole {role} in the namespace {session.namespace}."
+            raise CliError(error.message, hint=hint, code=Exit.REFUSED) from error
+        return user
+
+    try:
+        user = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    except NotAcceptedError as error:
+        raise CliError(str(error), hint=f"See `hibernator remediation view {name}`.") from error
+    typer.echo(f"{user} {DONE[verdict]} {name}")
+
+
+def _names_person(one: RemediationApprovalRequest, user: str) -> bool:
+    named = {mailbox(email) for level in one.spec.approvers for email in level.emails}
+    return not one.spec.approvers or mailbox(user) in named
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    request: RemediationApprovalRequest
+    analysis: AIAnalysis | None  # None when it is gone, or hidden from the one who looks
+
+
+def _lines(sight: _Sight) -> Iterator[str]:
+    request = sight.request
+    spec, status, metadata = request.spec, request.status, request.metadata
+    context = spec.approval_context
+    yield f"{metadata.namespace}/{metadata.name} asks about AIAnalysis {spec.ai_analysis_ref.name}"
+    found = sight.analysis.spec.analysis if sight.analysis else None
+    signal = found.signal if found and isinstance(found.signal, str) else ""
+    via = f" through {status.decided_via}" if status.decided_via else ""
+    facts = (
+        ("decision", status.decision or "none yet"),
+        ("message", status.message),
+        ("decided by", f"{status.decided_by}{via}" if status.decided_by else ""),
+        ("decided at", moment(status.decided_at)),
+        ("required by", f"{moment(spec.required_by)}{_source(request)}"),
+        ("playbook", context.recommended_playbook),
+        ("confidence", f"{context.confidence:g}"),
+        ("why people", context.reason),
+        ("signal", signal),
+        ("found", found.reason if found else ""),
+        ("remediation", spec.remediation_request_ref.name if spec.remediation_request_ref else ""),
+        ("analysis", (sight.analysis.status.phase or "") if sight.analysis else "gone, or hidden from you"),
+    )
+    for title, value in facts:
+        if value:
+            yield f"  {title:<12} {value}"
+    yield from _people(request)
+
+
+def _people(request: RemediationApprovalRequest) -> Iterator[str]:
+    spec, status = request.spec, request.status
+    yield "Who is asked" if spec.approvers else "Everybody is asked who may approve here"
+    for level in spec.approvers:
+        yield f"  {level.level}   {_level(level)}{_since(level, request)}"
+    if status.refused:
+        yield "What does not count"
+        for one in status.refused:
+            yield f"  {moment(one.at)} {one.decision} by {one.by or 'somebody'}: {one.message}"
+
+
+def _level(level: ApproverLevel) -> str:
+    return ", ".join((*level.emails, *level.roles))
+
+
+def _since(level: ApproverLevel, request: RemediationApprovalRequest) -> str:
+    if level.level == "L1" or request.spec.escalate_at is None:
+        return ""
+    if request.status.escalated_at:
+        return f" (since {moment(request.status.escalated_at)})"
+    return f" (from {moment(request.spec.escalate_at)} on)"
+
+
+def _source(request: RemediationApprovalRequest) -> str:
+    return _SOURCES.get(request.status.deadline_source or "", "")
+
+
+_SOURCES: Final = {
+    "Analysis": " (the analysis says so)",
+    "Policy": " (the policy says so)",
+    "Namespace": " (the namespace says so)",
+    "Default": " (nobody says otherwise)",
+}
+
+_COLUMNS: Final[tuple[Column[RemediationApprovalRequest], ...]] = (
+    Column("Analysis", lambda one: one.spec.ai_analysis_ref.name),
+    Column("Confidence", lambda one: f"{one.spec.approval_context.confidence:g}"),
+    Column("Playbook", lambda one: one.spec.approval_context.recommended_playbook),
+    Column("Required by", lambda one: moment(one.spec.required_by)),
+    Column("Decision", lambda one: one.status.decision),
+    Column("Decided by", lambda one: one.status.decided_by, wide=True),
+    Column("Message", lambda one: one.status.message, wide=True),
+)
