@@ -1,0 +1,109 @@
+"""The journal in an object's status, without a cluster."""
+
+from typing import Any
+
+import msgspec
+from hypothesis import given, strategies as st
+from whenever import Instant
+
+from hibernator.api.hibernateplan import HibernatePlan
+from hibernator.api.journal import MOST_UNTOLD, Transition
+from hibernator.api.planstatus import HibernatePlanStatus
+from hibernator.decisions.hibernateplan_journal import journaled
+from hibernator.decisions.journal import News, noted
+
+NOW = Instant("2026-03-02T20:00:00Z")
+STAMP = "2026-03-02T20:00:00Z"
+
+
+@given(passes=st.lists(st.tuples(st.integers(0, 4), st.sets(st.integers(1, 40))), max_size=12))
+def test_every_entry_stays_until_it_is_on_record_and_has_a_number_of_its_own(
+    passes: list[tuple[int, set[int]]],
+) -> None:
+    journal: tuple[Transition, ...] = ()
+    made, recorded = 0, set[int]()
+    for count, told in passes:
+        recorded |= {number for number in told if number <= made}
+        journal = noted(journal, [News("scaled")] * count, recorded, NOW)
+        made += count
+        numbers = [one.number for one in journal]
+        assert numbers == sorted(set(numbers))
+        assert set(range(1, made + 1)) - recorded <= set(numbers)
+        assert not made or numbers[-1] == made
+
+
+def test_an_outage_without_end_costs_the_oldest_entries() -> None:
+    journal = noted((), [News("scaled")] * (MOST_UNTOLD + 3), (), NOW)
+    assert [journal[0].number, len(journal)] == [4, MOST_UNTOLD]
+
+
+def plan(status: dict[str, Any], **spec: Any) -> HibernatePlan:
+    document = {
+        "metadata": {"name": "nights", "uid": "u", "generation": 1},
+        "spec": {
+            "schedule": {"timezone": "UTC", "offHours": []},
+            "targets": [{"name": "db", "type": "noop", "parameters": {}}],
+        }
+        | spec,
+        "status": {"observedGeneration": 1} | status,
+    }
+    return msgspec.convert(document, HibernatePlan)
+
+
+def told(before: dict[str, Any], after: dict[str, Any], **spec: Any) -> list[tuple[str, str]]:
+    status = msgspec.convert({"observedGeneration": 1} | after, HibernatePlanStatus)
+    found = journaled(plan(before, **spec), status, (), NOW).journal
+    return [(one.type, one.message) for one in found]
+
+
+def operation(**more: Any) -> dict[str, Any]:
+    return {"startedAt": STAMP, **more}
+
+
+def target(state: str, **more: Any) -> dict[str, Any]:
+    return {"name": "db", "state": state, "attempts": 1, **more}
+
+
+def test_a_night_is_told_step_by_step() -> None:
+    asleep = {"cycle": 1, "history": [{"cycle": 1, "sleep": operation()}], "targets": [target("Running")]}
+    assert told({}, asleep) == [("sleep.started", "")]
+    again = {**asleep, "targets": [target("Pending", finishedAt=STAMP, message="It slipped.")]}
+    assert told(asleep, again) == [("target.failed", "It slipped.")]
+    ended = operation(result="Succeeded", finishedAt=STAMP, durationSeconds=4.0)
+    done = {
+        "cycle": 1,
+        "history": [{"cycle": 1, "sleep": ended}],
+        "targets": [target("Completed", finishedAt=STAMP)],
+    }
+    assert told(asleep, done) == [("target.slept", ""), ("sleep.completed", "")]
+    awake = {**done, "history": [{"cycle": 1, "sleep": ended, "wake": operation()}], "targets": []}
+    assert told(done, awake) == [("wake.started", "")]
+
+
+def test_an_interruption_is_told_before_what_interrupts() -> None:
+    before = {"cycle": 1, "history": [{"cycle": 1, "sleep": operation()}]}
+    cut = operation(result="Aborted", finishedAt=STAMP, message="Interrupted.")
+    after = {"cycle": 1, "history": [{"cycle": 1, "sleep": cut, "wake": operation()}]}
+    assert told(before, after) == [("sleep.interrupted", "Interrupted."), ("wake.started", "")]
+
+
+def test_what_people_do_to_a_plan_is_told() -> None:
+    assert told({"observedGeneration": None}, {}) == [("created", "")]
+    assert told({"phase": "Active"}, {"phase": "Suspended"}, suspendReason="freeze") == [
+        ("suspended", "freeze")
+    ]
+    assert told({"phase": "Suspended"}, {"phase": "Active"}) == [("resumed", "")]
+    assert told({}, {"retried": "now"}) == [("retried", "")]
+
+
+def test_a_plan_that_resumes_by_itself_is_not_laid_at_anybodys_door() -> None:
+    status = msgspec.convert({"observedGeneration": 1, "phase": "Active"}, HibernatePlanStatus)
+    resumed = journaled(plan({"phase": "Suspended"}, suspend=True), status, (), NOW).journal
+    assert [(one.type, one.data) for one in resumed] == [("resumed", {"by": "suspendUntil"})]
+
+
+def test_exceptions_are_told_when_they_begin_and_end_to_bend_it() -> None:
+    entry = {"name": "party", "type": "suspend", "validFrom": STAMP, "validUntil": STAMP, "state": "Active"}
+    assert told({}, {"activeExceptions": [entry]}) == [("exception.applied", "")]
+    over = {**entry, "state": "Expired"}
+    assert told({"activeExceptions": [entry]}, {"activeExceptions": [over]}) == [("exception.ended", "")]
