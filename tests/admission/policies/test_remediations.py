@@ -1,6 +1,7 @@
 """Who decides about a remediation is who says so, once: attacks while nothing of ours runs."""
 
 import itertools
+import json
 from typing import Any
 
 import pytest
@@ -108,6 +109,23 @@ async def test_the_first_decision_is_final(room: Room, asked: str) -> None:
     renamed = {"status": {"decidedBy": CAROL}}
     said = await room(CAROL).refused("patch", asked, renamed, status=True, of=RAR)
     assert "Only the operator writes this status" in said
+
+
+async def test_nobody_rewrites_when_they_decided(room: Room, asked: str) -> None:
+    """The controller goes by the API server's notes where nobody was there to see a decision come."""
+    room(BOB).patch(asked, saying(decision()), status=True, of=RAR)
+    shown = ("get", RAR, asked, "-n", room.namespace, "--show-managed-fields", "-o", "json")
+
+    def noted() -> list[dict[str, Any]]:
+        found: dict[str, Any] = json.loads(room.cluster.kubectl(*shown).stdout)
+        return list(found["metadata"]["managedFields"])
+
+    before = noted()
+    earlier = [entry | {"time": "2026-03-02T08:00:00Z"} for entry in before]
+    renamed = [entry | {"manager": f"my-{entry['manager']}"} for entry in earlier]
+    for forged in (earlier, renamed, earlier[1:], [], [{}]):
+        room(BOB).patch(asked, {"metadata": {"managedFields": forged}}, status=True, of=RAR)
+        assert noted() == before  # the API server takes no notice
 
 
 async def test_nobody_decides_what_has_expired(room: Room, asked: str) -> None:
