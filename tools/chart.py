@@ -14,7 +14,7 @@ from hibernator.api.kinds import DEFINITIONS
 from hibernator.operator.detaching import rules
 from hibernator.operator.manifests import lease, policies
 from hibernator.operator.roles import Home, grants, roles
-from tools import chart_schema, documents
+from tools import chart_schema, dashboard, documents
 
 FILES: Final = Path("charts/hibernator/files")
 
@@ -34,6 +34,7 @@ def outputs() -> Iterator[tuple[Path, Callable[[], str]]]:
     yield FILES / "roles.yaml", partial(documents.text, roles())
     yield FILES / "grants.yaml", partial(documents.text, [*_bindings(_CHART), lease(_CHART)])
     yield FILES / "detach.yaml", lambda: documents.HEADER + to_yaml({"rules": list(rules())})
+    yield FILES / "dashboard.json", dashboard.text
     yield Path("charts/hibernator/values.schema.json"), chart_schema.text
     yield Path("config/manager/lease.yaml"), partial(documents.text, [lease(Home())])
     yield Path("config/kustomization.yaml"), _kustomization

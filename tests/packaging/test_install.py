@@ -139,7 +139,11 @@ def detach_as_the_hook_does(plane: ClusterInTest, tmp_path: Path) -> None:
         user={"token": token},
     )
     ran = hibernator(*pod["spec"]["containers"][0]["args"], "--kubeconfig", kubeconfig)
-    assert ran.out == "timewindowscalers.kyklos.io is no longer converted by a webhook.\n", ran.err
+    assert ran.out.splitlines() == [
+        "timewindowscalers.kyklos.io is no longer converted by a webhook.",
+        "The MutatingWebhookConfiguration hibernator is deleted.",
+        "The ValidatingWebhookConfiguration hibernator is deleted.",
+    ], ran.err
     assert hibernator("detach", "--kubeconfig", kubeconfig).out == "There was nothing to take back.\n"
     done = '{"status":{"phase":"Succeeded"}}'
     plane.kubectl("patch", "pod", name, "-n", "hibernator-system", "--subresource=status", f"--patch={done}")
@@ -153,6 +157,13 @@ def register(plane: ClusterInTest) -> None:
     webhook = {"conversionReviewVersions": ["v1"], "clientConfig": client}
     patch = {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}}
     plane.kubectl("patch", "crd", SCALERS.resource, "--type=merge", f"--patch={json.dumps(patch)}")
+    for kind in ("Mutating", "Validating"):
+        configuration = {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": f"{kind}WebhookConfiguration",
+        }
+        named = configuration | {"metadata": {"name": "hibernator"}, "webhooks": []}
+        plane.kubectl("apply", "-f", "-", input=json.dumps(named))
 
 
 def dry_run(plane: ClusterInTest, documents: list[Document]) -> None:

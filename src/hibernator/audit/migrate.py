@@ -10,6 +10,8 @@ from sqlalchemy import Connection, text
 
 from hibernator.audit.database import AuditUnavailable, Database
 
+VERSION_TABLE: Final = "audit_version"
+
 # Any number that nobody else uses: "hibernat" in ASCII.
 _LOCK: Final = 0x68696265726E6174
 

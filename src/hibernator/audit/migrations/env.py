@@ -2,12 +2,13 @@
 
 from alembic import context
 
+from hibernator.audit.migrate import VERSION_TABLE
 from hibernator.audit.schema import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=metadata,
-    version_table="audit_version",
+    version_table=VERSION_TABLE,
     transactional_ddl=True,  # SQLite can, too, in the transaction that we begin ourselves
 )
 context.run_migrations()

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from hibernator.audit.chain import Link
 from hibernator.audit.database import AuditUnavailable, Database
-from hibernator.audit.migrate import config
+from hibernator.audit.migrate import VERSION_TABLE, config
 from hibernator.audit.verification import verify
 from hibernator.cli.doctoring.findings import Finding, Findings, Level, Patient
 
@@ -57,7 +57,8 @@ def _shape(name: str, ours: str, theirs: str) -> Finding:
 
 def _revisions(connection: Connection) -> tuple[str, str]:
     head = ScriptDirectory.from_config(config(connection)).get_current_head()
-    return head or "", MigrationContext.configure(connection).get_current_revision() or ""
+    present = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+    return head or "", present.get_current_revision() or ""
 
 
 async def _chain(found: Database) -> Finding:

@@ -10,8 +10,10 @@ from whenever import Instant, TimeDelta
 
 from hibernator.admission.certificates import Pair, from_data
 from hibernator.admission.secret import NAME
+from hibernator.admission.webhooks.configurations import MUTATING, NAME as WEBHOOKS, VALIDATING
 from hibernator.api.core import SECRETS, Secret
 from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
+from hibernator.api.kind import Kind
 from hibernator.api.timewindowscaler_v1beta1 import SCALERS
 from hibernator.cli.doctoring.findings import Finding, Findings, Level, Patient
 
@@ -36,14 +38,20 @@ async def webhooks(patient: Patient) -> Findings:
         return
     tried = await patient.asker.post(f"{SCALERS.path('default')}?dryRun=All", _probe())
     where = _where(conversion["webhook"]["clientConfig"])
+    logs = _LOGS.format(namespace=patient.home.namespace)
     if tried.ok:
-        yield Finding("webhooks", Level.OK, f"the API server has objects converted at {where}")
+        missing = [kind.kind for kind in (MUTATING, VALIDATING) if not await _registered(patient, kind)]
+        if missing:
+            saw = f"objects are converted at {where}, but there is no {' and no '.join(missing)} {WEBHOOKS}"
+            yield Finding("webhooks", Level.FAIL, saw, f"The leader makes it; see why it has not: {logs}")
+        else:
+            yield Finding("webhooks", Level.OK, f"registered, and objects are converted at {where}")
         return
     if "conversion webhook" not in tried.message:
         saw = f"conversion at {where} could not be tried with a dry run: {tried.message}"
         yield Finding("webhooks", Level.SKIP, saw, "Run the doctor as somebody who may create scalers.")
         return
-    fix = f"See whether the operator runs and is ready: {_LOGS.format(namespace=patient.home.namespace)}"
+    fix = f"See whether the operator runs and is ready: {logs}"
     if not await _anybody(patient, conversion["webhook"]["clientConfig"]):
         fix = (
             f"Nobody is behind {where}. Start the operator; if it is gone for good, run `hibernator detach`."
@@ -100,6 +108,11 @@ def _trusted(conversion: dict[str, Any], served: Pair) -> bool:
             continue
         return True
     return False
+
+
+async def _registered(patient: Patient, kind: Kind[Any]) -> bool:
+    """Whether the configuration is there; true where that cannot be told."""
+    return not (await patient.asker.get(kind.path("", WEBHOOKS))).missing
 
 
 def _where(client: dict[str, Any]) -> str:
