@@ -78,6 +78,7 @@ class AwsProxy:
     rules: list[_Rule] = field(default_factory=list)
     authorizations: list[str] = field(default_factory=list)
     on_write: Callable[[str], None] | None = None  # told of each change that AWS has made
+    rewrite: Callable[[str, bytes], bytes] | None = None  # what AWS says, put differently
 
     def fail(self, action: str, fault: Fault | Lost, *, about: str = "", times: int = 1) -> None:
         """Break the next calls of a name, or those of them that speak `about` something."""
@@ -98,6 +99,8 @@ class AwsProxy:
         if rule and isinstance(rule.fault, Fault):
             return rule.fault.response(json=bool(_EKS.match(request.path)))
         answer = await self._forward(request, body)
+        if self.rewrite and isinstance(answer.body, bytes):
+            answer.body = self.rewrite(action, answer.body)
         if self.on_write and action in self.changes():
             self.on_write(action)
         if rule:
@@ -166,6 +169,7 @@ class AwsInTest:
         self.proxy.rules.clear()
         self.proxy.authorizations.clear()
         self.proxy.on_write = None
+        self.proxy.rewrite = None
         with urlopen(Request(f"{self.server}/moto-api/reset", method="POST")):  # noqa: S310 — on loopback
             pass
 

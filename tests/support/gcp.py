@@ -77,6 +77,7 @@ class Google:
     calls: list[str] = field(default_factory=list)
     tokens: set[str] = field(default_factory=set)
     given: int = 0
+    next_token: str = ""  # what to give out, where it must be a certain one
     faults: list[_Fault] = field(default_factory=list)
     missing_is_forbidden: bool = False
     key: rsa.RSAPrivateKey = field(default_factory=lambda: _key("ours"))
@@ -192,7 +193,7 @@ class Google:
 
     def _give(self) -> web.Response:
         self.given += 1
-        token = f"ya29.{self.given}"
+        token = self.next_token or f"ya29.{self.given}"
         self.tokens.add(token)
         return web.json_response({"access_token": token, "expires_in": 3599, "token_type": "Bearer"})
 
