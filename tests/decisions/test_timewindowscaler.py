@@ -112,7 +112,7 @@ def test_after_the_write_the_status_waits_for_the_target_to_follow() -> None:
     assert (decision.writes, decision.status, decision.after) == ((), None, 1.5)
 
 
-def test_the_status_waits_longer_while_thousands_of_targets_follow_but_never_for_more_than_two_minutes() -> None:
+def test_the_status_waits_longer_while_thousands_follow_but_never_for_more_than_two_minutes() -> None:
     def wait(settling: int) -> float:
         return decide(seen(deployment(1), {"effectiveReplicas": 1}, settling=settling), MONDAY_10).after
 

@@ -30,7 +30,7 @@ from hibernator.kube.metrics import EVENTS_DROPPED, EVENTS_WRITTEN, Metrics
 log = structlog.get_logger(__name__)
 
 _COMPONENT: Final = "hibernator"
-_WAITING: Final = 1_000  # events that wait to be written
+_WAITING: Final = 10_000  # events that wait to be written; a boundary that thousands cross makes as many
 _REMEMBERED: Final = 4_096  # Events and objects that are remembered, the ones last heard of
 # As in client-go: an object may have this many events at a time, and one more every so many seconds.
 _BURST: Final = 25
