@@ -22,6 +22,7 @@ from support.settled import settled
 
 _DEADLINE = 30.0  # real seconds; reached only by a test that fails
 _LOOK_EVERY = 0.02
+_PROMPT = {"scaler_jitter_from": 0.0, "scaler_jitter_to": 0.0, "scaler_minimum": 0.0}
 
 
 @dataclass
@@ -77,11 +78,10 @@ async def running(
         watch_namespace=namespace,
         namespace=home or namespace,
         listen="127.0.0.1:0",
-        leader_elect=False,
-        **({"scaler_jitter_from": 0.0, "scaler_jitter_to": 0.0, "scaler_minimum": 0.0} | settings),
+        **(_PROMPT | {"leader_elect": False} | settings),
     )
     own = await asyncio.to_thread(operator_kubeconfig, kubeconfig)
-    if chosen.webhook_listen:
+    if chosen.webhook_listen or chosen.leader_elect:
         await asyncio.to_thread(settle_in, kubeconfig, chosen.namespace)
     async with operator(chosen, credentials.find(str(own)), clock=clock) as made:
         task = asyncio.create_task(made.manager.run())

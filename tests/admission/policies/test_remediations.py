@@ -123,7 +123,8 @@ async def test_nobody_rewrites_when_they_decided(room: Room, asked: str) -> None
     before = noted()
     earlier = [entry | {"time": "2026-03-02T08:00:00Z"} for entry in before]
     renamed = [entry | {"manager": f"my-{entry['manager']}"} for entry in earlier]
-    for forged in (earlier, renamed, earlier[1:], [], [{}]):
+    forgeries: list[list[dict[str, Any]]] = [earlier, renamed, earlier[1:], [], [{}]]
+    for forged in forgeries:
         room(BOB).patch(asked, {"metadata": {"managedFields": forged}}, status=True, of=RAR)
         assert noted() == before  # the API server takes no notice
 
