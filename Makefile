@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.from-lock
 JOBS   ?= 2
 
-.PHONY: help demo test check bench setup generate lock format clean
+.PHONY: help demo test check bench setup generate lock sbom format clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -27,6 +27,7 @@ demo: $(STAMP)  ## See it work: a real control plane, the CRDs and the operator.
 
 test: check  ## Everything that CI runs.
 	@$(BIN)/hibernator controlplane build
+	@$(BIN)/python -m tools.gotools
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests
 
 check: $(STAMP)  ## The fast part: lint, types, imports, generated files.
@@ -46,6 +47,12 @@ generate: $(STAMP)  ## Write CRDs and reference pages from the types.
 lock: $(STAMP)  ## Bring the locks up to date with pyproject.toml.
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --output-file requirements/runtime.txt pyproject.toml
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --group dev --output-file requirements/dev.txt pyproject.toml
+
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --group build --output-file requirements/build.txt
+
+sbom: $(STAMP)  ## Write dist/hibernator.cdx.json, the bill of materials of what runs (CycloneDX).
+	@mkdir -p dist
+	@$(BIN)/python -W ignore -m cyclonedx_py requirements --pyproject pyproject.toml --mc-type application --output-reproducible --output-format JSON --output-file dist/hibernator.cdx.json requirements/runtime.txt
 
 format: $(STAMP)  ## Format and fix what can be fixed by itself.
 	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .

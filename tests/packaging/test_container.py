@@ -1,0 +1,178 @@
+"""The image, as far as it can be checked without a container engine: its steps, tried in a venv."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from support.helm import CHART, ROOT
+
+RUNTIME = (ROOT / "requirements" / "runtime.txt").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    instruction: str
+    rest: str
+
+
+def stages() -> list[list[Step]]:
+    """The steps of each stage, those before the first left out."""
+    text = (ROOT / "Containerfile").read_text(encoding="utf-8")
+    lines = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE).replace("\\\n", " ").splitlines()
+    found: list[list[Step]] = []
+    for line in filter(str.strip, lines):
+        instruction, _, rest = line.partition(" ")
+        if instruction == "FROM":
+            found.append([])
+        if found:
+            found[-1].append(Step(instruction, " ".join(rest.split())))
+    return found
+
+
+def only(steps: list[Step], instruction: str) -> str:
+    (found,) = [step.rest for step in steps if step.instruction == instruction]
+    return found
+
+
+def test_what_runs_is_not_root_and_is_whom_the_chart_expects() -> None:
+    _, last = stages()
+    helpers = (CHART / "templates" / "_helpers.tpl").read_text(encoding="utf-8")
+    user, group = only(last, "USER").split(":")
+    assert f"runAsUser: {user}\nrunAsGroup: {group}\nfsGroup: {group}\n" in helpers
+    assert int(user) > 0
+
+
+def test_the_last_stage_installs_nothing_and_takes_only_what_was_built() -> None:
+    _, last = stages()
+    assert [step.rest for step in last if step.instruction in {"COPY", "ADD"}] == [
+        "--from=build /opt/hibernator /opt/hibernator"
+    ]
+    assert [step.rest for step in last if step.instruction == "RUN"] == [
+        "python -m pip uninstall --yes --root-user-action ignore pip"
+    ]
+
+
+def test_everything_is_installed_by_hash_or_from_what_was_just_built() -> None:
+    build, _ = stages()
+    installs = [step.rest for step in build if "pip" in step.rest and "install" in step.rest]
+    assert len(installs) == 3
+    assert all("--require-hashes" in each or "--no-index" in each for each in installs)
+
+
+def test_what_is_copied_is_there_and_not_ignored() -> None:
+    build, _ = stages()
+    allowed = {
+        line[1:]
+        for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+        if line[:1] == "!"
+    }
+    for step in build:
+        if step.instruction == "COPY":
+            *sources, _ = step.rest.split()
+            for source in sources:
+                assert (ROOT / source).exists(), source
+                assert source.split("/", maxsplit=1)[0] in allowed, source
+
+
+def test_the_image_begins_with_what_the_chart_asks_of_it() -> None:
+    _, last = stages()
+    assert only(last, "ENTRYPOINT") == '["hibernator"]'
+    deployment = (ROOT / "config" / "manager" / "deployment.yaml").read_text(encoding="utf-8")
+    container = yaml.safe_load(deployment)["spec"]["template"]["spec"]["containers"][0]
+    assert only(last, "CMD") == '["operator"]'
+    assert container["args"] == ["operator"]
+    assert only(last, "EXPOSE").split() == [str(port["containerPort"]) for port in container["ports"]]
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The venv of the image, made of the same files by the same steps, with uv instead of pip for speed."""
+    folder = tmp_path_factory.mktemp("image")
+    source, venv, uv = folder / "src", folder / "venv", shutil.which("uv", path=Path(sys.executable).parent)
+    assert uv is not None
+    source.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    into = [uv, "pip", "install", "--quiet", "--python", str(venv / "bin" / "python")]
+    for command in (
+        [sys.executable, "-m", "venv", "--without-pip", str(venv)],
+        [
+            *into,
+            "--require-hashes",
+            "--only-binary",
+            ":all:",
+            "-r",
+            str(ROOT / "requirements" / "runtime.txt"),
+        ],
+        [
+            sys.executable,
+            "-m",
+            "hatchling",
+            "build",
+            "--target",
+            "wheel",
+            "--directory",
+            str(folder / "dist"),
+        ],
+    ):
+        subprocess.run(command, cwd=source, check=True, capture_output=True)
+    (wheel,) = (folder / "dist").glob("*.whl")
+    subprocess.run([*into, "--no-deps", "--no-index", str(wheel)], check=True, capture_output=True)
+    return venv
+
+
+def run(image: Path, *arguments: str) -> str:
+    """A command as in the image: no home, no shell's environment, zones from the lock only."""
+    environment = {
+        "PATH": f"{image}/bin:{os.defpath}",
+        "PYTHONTZPATH": "",
+        "HOME": "/nonexistent",
+        "NO_COLOR": "1",
+    }
+    done = subprocess.run(
+        [image / "bin" / arguments[0], *arguments[1:]],
+        env=environment,
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_commands_run_with_nothing_but_the_runtime_lock(image: Path) -> None:
+    assert "doctor" in run(image, "hibernator", "--help")
+    assert "--webhook-listen" in run(image, "hibernator", "operator", "--help")
+    assert "database: sqlite:////var/lib/hibernator/audit.db" in run(image, "hibernator", "config")
+    assert "kind: ValidatingAdmissionPolicy" in run(image, "hibernator", "manifests")
+
+
+def test_time_zones_are_found_without_those_of_the_system(image: Path) -> None:
+    sample = ROOT / "docs" / "examples" / "office-hours.yaml"
+    told = run(image, "hibernator", "explain", "-f", str(sample), "--at", "2026-03-06T22:30:00Z")
+    assert told
+    where = run(
+        image, "python", "-c", "import zoneinfo; print(zoneinfo.TZPATH, zoneinfo.ZoneInfo('Asia/Tokyo'))"
+    )
+    assert where == "() Asia/Tokyo\n"
+
+
+def test_nothing_that_only_developers_need_is_in_it(image: Path) -> None:
+    listed = run(
+        image,
+        "python",
+        "-c",
+        "import importlib.metadata as m; print(*{d.name.lower() for d in m.distributions()})",
+    )
+    locked = set(re.findall(r"^([a-z0-9._-]+)==", RUNTIME, re.MULTILINE))
+    normal = {re.sub(r"[-_.]+", "-", name) for name in listed.split()}
+    assert normal - locked == {"hibernator"}
