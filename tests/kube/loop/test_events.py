@@ -187,11 +187,11 @@ async def test_an_event_that_is_refused_does_not_hold_up_the_next(
     assert metrics.value(EVENTS_DROPPED, "refused") == 1
 
 
-async def test_while_nothing_can_be_written_the_newest_thousand_are_kept(
+async def test_while_nothing_can_be_written_the_newest_ten_thousand_are_kept(
     client: Client, clock: ManualClock, metrics: Metrics
 ) -> None:
     recorder = Recorder(client, clock, metrics, instance="test")
-    for number in range(1_200):
+    for number in range(10_200):
         obj = ConfigMap(metadata=ObjectMeta(name=f"app-{number}", namespace="team", uid=str(number)))
         recorder.note(CONFIG_MAPS, obj, "Normal", "Scaled", "from 1 to 5")
     assert metrics.value(EVENTS_DROPPED, "full") == 200
