@@ -8,18 +8,23 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+from aiobotocore.session import AioSession
 
 from hibernator.audit.database import Database
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
 from hibernator.controllers import hibernateplan_metrics
 from hibernator.controllers.hibernateplan import plan_controller
+from hibernator.executors.aws import AwsAccount
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.every import executors
+from hibernator.executors.logins import Login
 from hibernator.kube import credentials
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
@@ -71,6 +76,38 @@ def _killed() -> None:
     raise Killed
 
 
+class _MortalAccount(AwsAccount):
+    """Dies with the client: what is written at AWS counts, too."""
+
+    client: MortalClient
+
+    async def write(self, service: str, operation: str, **parameters: Any) -> Any:
+        self.client._live()
+        answer = await super().write(service, operation, **parameters)
+        self.client._wrote()
+        return answer
+
+
+@dataclass(frozen=True)
+class _MortalDoors:
+    client: MortalClient
+
+    async def open(self, login: Login) -> AwsAccount:
+        spec = login.spec.aws
+        assert spec is not None
+        account = _MortalAccount(_session(), spec.region, endpoint=spec.endpoint_url)
+        account.client = self.client
+        return account
+
+
+@cache
+def _session() -> AioSession:
+    """One for all lives: it takes long to read what it knows about AWS."""
+    session = AioSession()
+    session.set_credentials("test", "test")
+    return session
+
+
 async def live(
     kubeconfig: Path,
     key: Key,
@@ -88,6 +125,7 @@ async def live(
         aiohttp.ClientSession() as session,
         Connectors(client, session) as connectors,
     ):
+        connectors._doors = _MortalDoors(client)  # type: ignore[assignment] # all that is asked of them
         controller = plan_controller(
             client,
             registry=executors(connectors, own_namespace="hibernator-system"),
