@@ -21,6 +21,7 @@ from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.decisions.scaler_mark import Mark, read_mark
 from hibernator.decisions.scaling import (
+    ASLEEP_MARK,
     ASLEEP_SELECTOR,
     KEDA_PAUSED_REPLICAS,
     Autoscaler,
@@ -133,13 +134,22 @@ class Targets:
 
     async def marks(self, target: Target) -> tuple[Mark | None, ...]:
         """What scalers left on the target and on what scales it, wherever they wrote last."""
+        return tuple(read_mark(bearer.metadata.annotations) for bearer in await self._bearers(target))
+
+    async def asleep_by(self, target: Target) -> str:
+        """The plan that has put the target to sleep, by the mark that it left there."""
+        marks = (bearer.metadata.annotations.get(ASLEEP_MARK, "") for bearer in await self._bearers(target))
+        return next(filter(None, marks), "")
+
+    async def _bearers(self, target: Target) -> list[Object]:
+        """The target, and what scales it: where marks are left."""
         kind = self.kind_of(target)
         found = (await self._followed(kind)).get(target.namespace, target.name) if kind else None
         bearers: list[Object] = [found] if found else []
         if self._definitions.get("", SCALED_OBJECTS.resource):
             bearers += (await self._followed(SCALED_OBJECTS)).find(_SCALED_BY, target.key)
         bearers += self._autoscalers.find(_SCALED_BY, target.key)
-        return tuple(read_mark(bearer.metadata.annotations) for bearer in bearers)
+        return bearers
 
     async def write(self, patch: Patch) -> None:
         place = patch.place

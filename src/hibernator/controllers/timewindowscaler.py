@@ -119,6 +119,7 @@ class ScalerReconciler:
             problems=wanted.problems,
             troubles=wanted.troubles,
             elder=self._elder(scaler, target),
+            asleep_by=await self._targets.asleep_by(target),
             is_measured=wanted.is_measured,
             wrote_at=self._wrote.get(key),
             settling=len(self._wrote),

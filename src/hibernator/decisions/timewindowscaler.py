@@ -20,6 +20,7 @@ from hibernator.decisions.conditions import Verdict, find, lay_over, whole_secon
 from hibernator.decisions.journal import News
 from hibernator.decisions.scaler_mark import Mark
 from hibernator.decisions.scaling import (
+    ASLEEP_MARK,
     Autoscaler,
     Horizontal,
     Keda,
@@ -39,6 +40,7 @@ from hibernator.schedule.verdicts import Reason
 READY: Final = "Ready"
 RECONCILING: Final = "Reconciling"
 AUTOSCALED: Final = "Autoscaled"
+HIBERNATED: Final = "TargetHibernated"  # a reason of Ready
 
 SETTLE_SECONDS: Final = 2.0  # how long a status may trail its target
 SETTLED_A_SECOND: Final = 20.0  # and longer where many wait: even a busy cluster follows as fast as this
@@ -81,6 +83,7 @@ class Seen:
     problems: tuple[Problem, ...] = ()  # mistakes in the spec that leave nothing to act on
     troubles: tuple[Trouble, ...] = ()
     elder: str = ""  # the older scaler that has the same target
+    asleep_by: str = ""  # the plan that has put the target to sleep
     is_measured: bool = False  # whether the number of the present window comes from outside
     wrote_at: Instant | None = (
         None  # when this process last wrote the target, if the status does not tell yet
@@ -123,6 +126,8 @@ def decide(seen: Seen, now: Instant) -> Decision:
     if seen.workload is None:
         return _wait_for_target(seen, hold, now)
     case = _case(seen, seen.workload, hold)
+    if seen.asleep_by and case.old == 0:
+        return _let_sleep(case, now)
     if case.writes and not seen.scaler.spec.pause:
         return _scale(case, now)
     if not case.reached and (left := _settling(seen, now)) > 0:
@@ -163,6 +168,27 @@ def _wait_for_target(seen: Seen, hold: "_Hold", now: Instant) -> Decision:
     ]
     status = journaled(seen.scaler, _holding(_with_conditions(seen, verdicts, now), hold), seen.recorded, now)
     return Decision(status=status, after=min(MISSING_TARGET_SECONDS, _look_again(seen, hold, now)))
+
+
+def _let_sleep(case: "_Case", now: Instant) -> Decision:
+    """A plan's night is not drift. The write that wakes the target brings the next look."""
+    seen = case.seen
+    message = (
+        f"{seen.target} is asleep by HibernatePlan {seen.asleep_by} until that wakes it. "
+        f"To scale it before, remove its annotation {ASLEEP_MARK}."
+    )
+    verdicts = [
+        Verdict(READY, False, HIBERNATED, message),
+        Verdict(RECONCILING, False, "Stable"),
+        _degraded(seen),
+    ]
+    status = msgspec.structs.replace(
+        _holding(_with_conditions(seen, verdicts, now), case.hold),
+        target_observed_replicas=case.workload.running,
+    )
+    return Decision(
+        status=journaled(seen.scaler, status, seen.recorded, now), after=_look_again(seen, case.hold, now)
+    )
 
 
 def _scale(case: "_Case", now: Instant) -> Decision:
@@ -288,7 +314,9 @@ def _last_wanted(seen: Seen) -> int | None:
 def _drifted(case: _Case) -> bool:
     """Whether somebody else has changed the number: what is wanted has not changed since it was set."""
     known = case.seen.mark is not None or case.seen.wrote_at is None
-    return known and _last_wanted(case.seen) == case.hold.effective
+    ready = find(case.seen.scaler.status.conditions, READY)
+    woken = ready is not None and ready.reason == HIBERNATED
+    return known and not woken and _last_wanted(case.seen) == case.hold.effective
 
 
 def _mark(case: _Case, number: int, now: Instant, *, old: int | None = None) -> Mark:

@@ -1,11 +1,12 @@
 """Nights of real workloads on the real control plane, compared item by item."""
 
+import asyncio
 import json
 
 from hibernator.controllers.hibernateplan_metrics import OPERATIONS
 from support.clock import ManualClock
 from support.plan_scenes import EVENING, MORNING, PlanScene, every_kind, noop, plan, workloads
-from support.scaler_scenes import workload
+from support.scaler_scenes import WEEKDAYS, scaler, workload
 
 KINDS = ("Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job")
 
@@ -126,3 +127,21 @@ async def test_an_operator_that_was_down_for_days_goes_to_where_the_clock_says(s
         await run.settle()
         assert scene.phase() == "Active"
         assert scene.workloads() == before
+
+
+async def test_a_scaler_lets_a_plan_have_its_night_and_goes_on_in_the_morning(scene: PlanScene) -> None:
+    window = {"days": WEEKDAYS, "start": "05:00", "end": "23:00", "replicas": 3}
+    async with scene.operator() as run:
+        await asyncio.to_thread(scene.apply, workload(), scaler(windows=[window]))
+        await run.until(lambda: scene.replicas() == 3)
+        scene.create(plan(workloads("all", scene.namespace)))
+        await run.until(lambda: scene.phase() == "Active")
+        await run.advance_to(EVENING)
+        await run.until(lambda: scene.phase() == "Hibernated")
+        await run.until(lambda: scene.condition("Ready").get("reason") == "TargetHibernated")
+        assert scene.replicas() == 0
+        await run.advance_to(MORNING)
+        await run.until(lambda: scene.phase() == "Active")
+        await run.until(lambda: scene.condition("Ready").get("reason") in {"Reconciled", "TargetMismatch"})
+        assert scene.replicas() == 3
+        assert not [message for _, message, _ in scene.events() if "drift" in message]
