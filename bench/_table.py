@@ -1,5 +1,9 @@
-"""How benchmarks print: what was measured, on which machine, with which versions."""
+"""How benchmarks print: what was measured, on which machine, with which versions.
 
+Where BENCH_RECORDS names a file, each table is also left there for `run.py`, as a line of JSON.
+"""
+
+import json
 import os
 import platform
 from collections.abc import Sequence
@@ -13,10 +17,15 @@ def show(
     """Print a table; the first column is text and the others are numbers."""
     cells = [[_cell(value) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
-    print(f"\n{title}\n{machine()}, {', '.join(f'{name} {version(name)}' for name in packages)}\n")
+    versions = {name: version(name) for name in packages}
+    print(f"\n{title}\n{machine()}, {', '.join(f'{name} {found}' for name, found in versions.items())}\n")
     for line in (list(columns), ["-" * width for width in widths], *cells):
         first, *rest = zip(line, widths, strict=True)
         print("  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in rest)]))
+    if records := os.environ.get("BENCH_RECORDS"):
+        record = {"title": title, "columns": list(columns), "rows": cells, "versions": versions}
+        with Path(records).open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(record)}\n")
 
 
 def machine() -> str:

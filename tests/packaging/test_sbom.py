@@ -17,7 +17,12 @@ def made(folder: Path) -> bytes:
     )
     assert recipe is not None
     *_, command = recipe[1].strip().splitlines()
-    line = command.strip().lstrip("@").replace("$(BIN)", str(Path(sys.executable).parent)).replace("dist/", f"{folder}/")
+    line = (
+        command.strip()
+        .lstrip("@")
+        .replace("$(BIN)", str(Path(sys.executable).parent))
+        .replace("dist/", f"{folder}/")
+    )
     subprocess.run(line, shell=True, cwd=ROOT, check=True)  # noqa: S602 - our own Makefile
     return (folder / "hibernator.cdx.json").read_bytes()
 
