@@ -16,16 +16,8 @@ from hibernator.api.timewindowscaler import TimeWindowScaler, TimeWindowScalerSp
 from hibernator.decisions.conditions import find
 from hibernator.decisions.scaler_mark import Mark
 from hibernator.decisions.scaling import Horizontal, Keda, Place, Workload
-from hibernator.decisions.timewindowscaler import (
-    LONGEST_SECONDS,
-    SETTLE_SECONDS,
-    Decision,
-    Pace,
-    Seen,
-    Trouble,
-    decide,
-    spread,
-)
+from hibernator.decisions.timewindowscaler import SETTLE_SECONDS, decide, spread
+from hibernator.decisions.timewindowscaler_terms import LONGEST_SECONDS, Decision, Pace, Seen, Trouble
 from hibernator.kube.patch import encode
 from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays
 from hibernator.schedule.scaler import ScalerTimeline

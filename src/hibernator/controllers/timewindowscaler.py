@@ -23,7 +23,8 @@ from hibernator.controllers.targets import Target, Targets, scaled_by
 from hibernator.controllers.timewindowscaler_readings import Readings
 from hibernator.decisions.scaler_mark import marked, newest
 from hibernator.decisions.scaling import Workload
-from hibernator.decisions.timewindowscaler import Decision, Pace, Seen, decide
+from hibernator.decisions.timewindowscaler import decide
+from hibernator.decisions.timewindowscaler_terms import Decision, Pace, Seen
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock

@@ -16,7 +16,7 @@ from hibernator.api.timewindowscaler import TimeWindowScaler
 from hibernator.api.timewindowscaler_v1beta1 import ExternalReplicas, TimeWindowScalerSpec
 from hibernator.controllers import prometheus
 from hibernator.decisions import scaler_timeline
-from hibernator.decisions.timewindowscaler import Trouble
+from hibernator.decisions.timewindowscaler_terms import Trouble
 from hibernator.kube.cache import Cache
 from hibernator.kube.controller import Key
 from hibernator.schedule.holidays import Holidays, load_holidays

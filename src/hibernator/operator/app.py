@@ -25,7 +25,7 @@ from hibernator.controllers import (
 )
 from hibernator.controllers.connectors import connector_controllers
 from hibernator.decisions.scheduleexception_request import Rules
-from hibernator.decisions.timewindowscaler import Pace
+from hibernator.decisions.timewindowscaler_terms import Pace
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.every import executors
 from hibernator.kube.client import Client
