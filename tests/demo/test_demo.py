@@ -14,7 +14,7 @@ from typing import IO
 import pytest
 
 from support.command import hibernator
-from support.controlplane import processes_in
+from support.controlplane import install_fake_go, processes_in
 
 # In a process of its own, because it decides where that process logs to and what signals do.
 COMMAND = [sys.executable, "-m", "hibernator.cli.main", "demo"]
@@ -116,6 +116,28 @@ def test_a_demo_that_is_stopped_while_it_starts_leaves_nothing(
         assert process.wait() == 130
     assert list(tmp_path.iterdir()) == []
     assert processes_in(folder / "cluster") == []
+
+
+def test_who_waits_for_the_first_build_sees_two_weeks_of_the_scene_meanwhile(tmp_path: Path) -> None:
+    install_fake_go(tmp_path / "path" / "go")
+    (tmp_path / "orders").mkdir()
+    (tmp_path / "orders" / "etcd").write_text("fail", encoding="utf-8")
+    settings = {
+        "PATH": str(tmp_path / "path"),
+        "HOME": str(tmp_path),
+        "LC_ALL": "C.UTF-8",
+        "HIBERNATOR_CACHE": str(tmp_path / "cache"),
+        "FAKE_GO_LOG": str(tmp_path / "log"),
+        "FAKE_GO_DIR": str(tmp_path / "orders"),
+    }
+    done = subprocess.run(
+        COMMAND, env=settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    timeline, _, rest = done.stdout.partition("Building etcd")
+    assert "HibernatePlan shop-core/nights  Europe/Berlin" in timeline
+    assert "Founders' day" in timeline
+    assert "error: etcd could not be built." in rest
+    assert done.returncode == 3
 
 
 @pytest.mark.parametrize("text", ["soon", "3", "-1s", "5h"])

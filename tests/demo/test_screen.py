@@ -12,18 +12,18 @@ from hibernator.cli.demo_screen import draw
 from hibernator.cli.demo_timeline import Days
 from hibernator.cli.demo_words import clock, pace, questions, tries, words
 from hibernator.cli.offline.pictures.ink import UNICODE
-from hibernator.demo.view import View, Workload
+from hibernator.demo.view import View, Workload, opening
 from tools.demo_picture import SCENE, SETTING, view
 
 SIGHT = view()
-EMPTY = View(now=SCENE.opens)
+FIRST = opening(SCENE)
 
 
 def shown(sight: View, width: int = 80, height: int = 24) -> str:
     return "\n".join(line.plain for line in draw(sight, SETTING, width, height))
 
 
-@given(st.integers(60, 240), st.integers(20, 100), st.sampled_from([SIGHT, EMPTY]))
+@given(st.integers(60, 240), st.integers(20, 100), st.sampled_from([SIGHT, FIRST]))
 def test_the_picture_fits_the_terminal(width: int, height: int, sight: View) -> None:
     lines = draw(sight, SETTING, width, height)
     assert len(lines) <= height
@@ -43,9 +43,17 @@ def test_everything_is_there_on_a_usual_terminal(width: int, height: int) -> Non
 
 
 def test_the_picture_does_not_jump_when_the_first_objects_come() -> None:
-    empty, full = shown(EMPTY).split("\n"), shown(SIGHT).split("\n")
-    assert len(empty) == len(full)
-    assert empty.index(" What happened") == full.index(" What happened")
+    first, later = shown(FIRST).split("\n"), shown(SIGHT).split("\n")
+    assert len(first) == len(later)
+    assert first.index(" What happened") == later.index(" What happened")
+
+
+def test_the_first_picture_shows_the_whole_scene_before_anything_is_known_of_it() -> None:
+    said = shown(FIRST)
+    assert "●" not in said
+    assert "○○○○" in said
+    assert "██████" in said
+    assert "Nobody is asked for anything." in said
 
 
 def test_a_mark_stands_over_the_hour_and_hides_no_half_of_a_label() -> None:

@@ -23,6 +23,6 @@ class Lines:
     def show(self, view: View) -> None:
         """Offer each command once, as soon as there is a reason to try it."""
         for one in tries(view):
-            if view.plan and one.command not in self._offered:
+            if view.plan.status.phase and one.command not in self._offered:
                 self._offered.add(one.command)
                 typer.echo(f"{clock(view.now)}  {'try':<{_ABOUT}}  {one.command}   # {one.why}")

@@ -21,7 +21,6 @@ _STATE = 14  # beside it
 _LEFT = 41  # columns of the workloads
 _MOST_TRIES = 5
 _FEWEST_EVENTS = 4
-_WORKLOADS = 6
 _STATES = {"awake": "green", "asleep": "blue", "waking up": "yellow", "falling asleep": "yellow"}
 _ANSWERS = {"open": ("?", "bold yellow"), "yes": ("✓", "green"), "no": ("✗", "red"), "over": ("·", "dim")}
 _STEPS = {"Completed": ("✓", "green"), "Running": ("…", "bold yellow"), "Failed": ("✗", "red")}
@@ -104,9 +103,10 @@ def _left(view: View, setting: Setting) -> str:
 def _timelines(view: View, setting: Setting, width: int) -> Iterator[Text]:
     days = Days(setting.scene, setting.ink, per_hour=_per_hour(width))
     yield Text(" " * _LABEL).append_text(days.axis(view.now))
-    phase = view.plan.status.phase if view.plan else None
-    yield Text.assemble(("nights".ljust(_LABEL), "bold"), days.plan(view), f"  {phase or 'starts'}")
-    replicas = view.scaler.status.effective_replicas if view.scaler else None
+    yield Text.assemble(
+        ("nights".ljust(_LABEL), "bold"), days.plan(view), f"  {view.plan.status.phase or 'starts'}"
+    )
+    replicas = view.scaler.status.effective_replicas
     wanted = "starts" if replicas is None else "closed" if replicas == 0 else f"{replicas} replicas"
     yield Text.assemble(("chat".ljust(_LABEL), "bold"), days.scaler(view), f"  {wanted}")
 
@@ -119,7 +119,7 @@ def _per_hour(width: int) -> int:
 def _middle(view: View, width: int) -> Iterator[Text]:
     left = [_order(view), *map(_workload, view.workloads)]
     right = [Text("Waiting for people", "bold"), *_asked(view)]
-    for number in range(max(len(left), len(right), _WORKLOADS + 1)):
+    for number in range(max(len(left), len(right))):
         line = left[number].copy() if number < len(left) else Text()
         line.truncate(_LEFT, pad=True)
         line.append("  ")
@@ -133,8 +133,6 @@ def _middle(view: View, width: int) -> Iterator[Text]:
 def _order(view: View) -> Text:
     """The order of the plan, with a mark for each target that is done."""
     line = Text.assemble(("Workloads", "bold"), "  ")
-    if view.plan is None:
-        return line
     done = {target.name: target.state for target in view.plan.status.targets}
     under_way = view.plan.status.current_operation is not None
     for number, target in enumerate(view.plan.spec.targets):

@@ -72,13 +72,12 @@ class Days:
         return Text.assemble((line[:at], "dim"), ("▼", "bold"), (line[at + 1 :], "dim"))
 
     def plan(self, view: View) -> Text:
-        return self._row(self._strip(_plan(view), view.now)) if view.plan else Text()
+        return self._row(self._strip(_plan(view), view.now))
 
     def scaler(self, view: View) -> Text:
-        return self._row(self._strip(self._scaler(view), view.now)) if view.scaler else Text()
+        return self._row(self._strip(self._scaler(view), view.now))
 
     def _scaler(self, view: View) -> Resource:
-        assert view.scaler  # noqa: S101 -- `scaler` asked before
         spec = view.scaler.spec
         holidays, _ = load_holidays(spec.holidays, self._days_off)
         return Resource("TimeWindowScaler", "", "", ScalerTimeline.of(spec, holidays), holidays)
@@ -116,7 +115,6 @@ class Days:
 
 
 def _plan(view: View) -> Resource:
-    assert view.plan  # noqa: S101 -- `plan` asked before
     schedule = view.plan.spec.schedule
     active = [(one.metadata.name, one.spec) for one in view.exceptions if one.status.applied_at]
     waiting = [one for one in view.exceptions if one.status.state == "Pending"]

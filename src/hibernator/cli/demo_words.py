@@ -106,7 +106,7 @@ def tries(view: View) -> Iterator[Try]:
         if one.status.state == "Pending" and any(place.status == "pending" for place in mine):
             where = f"-n {one.metadata.namespace} --context {YOU}"
             yield Try(f"hibernator exception approve {one.metadata.name} {where}", "be Bob, and agree")
-    if view.plan and view.plan.status.phase in {"Hibernating", "Hibernated"}:
+    if view.plan.status.phase in {"Hibernating", "Hibernated"}:
         yield Try("hibernator plan restore-data nights -n shop-core", "what it will be woken to")
     yield Try("hibernator plan describe nights -n shop-core", "the plan in words")
     yield Try("kubectl scale deployment chat -n shop-help --replicas 9", "and see it put right")
@@ -120,13 +120,11 @@ def summary(ending: "Ending") -> Iterator[str]:
     hours = round((view.now - ending.since).total("seconds") / _HOUR)
     minutes, seconds = divmod(round(ending.seconds), 60)
     yield f"{hours} hour{'' if hours == 1 else 's'} of a shop in {minutes} min {seconds} s:"
-    if view.plan:
-        history = view.plan.status.history
-        slept = sum(1 for cycle in history if cycle.sleep and cycle.sleep.result == "Succeeded")
-        woke = sum(1 for cycle in history if cycle.wake and cycle.wake.result == "Succeeded")
-        saved = view.plan.status.savings
-        cores = f", and saved {saved.cpu_core_hours:.0f} core hours" if saved and saved.cpu_core_hours else ""
-        yield f"  nights         slept {_times(slept)}, woke {_times(woke)}{cores}"
+    history, saved = view.plan.status.history, view.plan.status.savings
+    slept = sum(1 for cycle in history if cycle.sleep and cycle.sleep.result == "Succeeded")
+    woke = sum(1 for cycle in history if cycle.wake and cycle.wake.result == "Succeeded")
+    cores = f", and saved {saved.cpu_core_hours:.0f} core hours" if saved and saved.cpu_core_hours else ""
+    yield f"  nights         slept {_times(slept)}, woke {_times(woke)}{cores}"
     chat = [one.text for one in view.happenings if one.about == "chat"]
     closed = ", and closed on its day off" if any("holiday" in text for text in chat) else ""
     yield f"  chat           scaled {_times(sum(text.startswith('Scaled') for text in chat))}{closed}"

@@ -47,7 +47,7 @@ async def play(stage: Stage, audience: Audience, *, speed: float, seconds: float
     """Run the scene until the time is over or somebody stops it."""
     clock = ScaledClock(speed, stage.scene.opens)
     async with operator(_settings(stage), stage.operator, clock=clock) as made, Client(stage.admin) as client:
-        watching = Watching(client, clock, audience.tell)
+        watching = Watching(client, clock, stage.scene, audience.tell)
         for cache in watching.caches:
             made.manager.add_cache(cache)
         made.manager.add("cast", Cast(stage, clock).run)

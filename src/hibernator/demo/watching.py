@@ -12,8 +12,8 @@ from hibernator.api.planstatus import HibernatePlanStatus, TargetStatus
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.api.timewindowscaler import SCALERS
-from hibernator.demo.scene import PLAN, SCALER, SHOP
-from hibernator.demo.view import Happening, View, Workload
+from hibernator.demo.scene import PLAN, SCALER, SHOP, Scene
+from hibernator.demo.view import Happening, View, Workload, opening
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
@@ -30,12 +30,11 @@ _BY_PEOPLE: Final = {
     "cancelled": "calls it off",
 }
 _RESTS: Final[dict[Literal["Sleep", "Wake"], str]] = {"Sleep": "asleep", "Wake": "awake"}
-# From front to back, as customers would meet them.
-_ORDER: Final = ("site", "search", "checkout", "stock", "orders", "chat")
 
 
 class Watching:
-    def __init__(self, client: Client, clock: Clock, tell: Tell) -> None:
+    def __init__(self, client: Client, clock: Clock, scene: Scene, tell: Tell) -> None:
+        self._opening = opening(scene)
         self._clock = clock
         self._tell = tell
         self._happenings: list[Happening] = []
@@ -67,12 +66,12 @@ class Watching:
 
     def view(self) -> View:
         found: list[Deployment | StatefulSet] = [*self._deployments.values(), *self._stateful_sets.values()]
-        workloads = [self._workload(one) for one in found if one.metadata.name in _ORDER]
+        workloads = {one.metadata.name: self._workload(one) for one in found}
         return View(
             now=self._clock.now(),
-            workloads=tuple(sorted(workloads, key=lambda one: _ORDER.index(one.name))),
-            plan=self._plans.get(*PLAN),
-            scaler=self._scalers.get(*SCALER),
+            workloads=tuple(workloads.get(one.name, one) for one in self._opening.workloads),
+            plan=self._plans.get(*PLAN) or self._opening.plan,
+            scaler=self._scalers.get(*SCALER) or self._opening.scaler,
             exceptions=tuple(self._exceptions.values()),
             analyses=tuple(self._analyses.values()),
             requests=tuple(self._requests.values()),
