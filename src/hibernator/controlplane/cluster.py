@@ -1,8 +1,10 @@
 """A control plane as its users see it: start it, use it, stop it."""
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -26,6 +28,7 @@ _SUPERVISOR = "hibernator.controlplane.supervisor"
 _STOP_DEADLINE = 30  # seconds
 _ESTABLISHED_DEADLINE = 60  # seconds
 _LOOK_EVERY = 0.02  # seconds
+_INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class KubectlError(Exception):
@@ -124,19 +127,15 @@ def start(
         nodes=nodes,
         stages=str(binaries.stages or ""),
     )
-    launcher = subprocess.Popen(  # noqa: S603 -- this very interpreter
-        [
-            sys.executable,
-            "-P",
-            "-m",
-            "hibernator.controlplane.supervisor",
-            msgspec.json.encode(spec).decode(),
-        ],
-        stdin=subprocess.DEVNULL if lifeline is None else lifeline,
-        stdout=subprocess.PIPE,
-        start_new_session=True,  # Ctrl-C is for the owner, who then takes the control plane down
-    )
-    last = _follow(launcher, on_step)
+    command = [sys.executable, "-P", "-m", _SUPERVISOR, msgspec.json.encode(spec).decode()]
+    with _held() as let_in:
+        launcher = subprocess.Popen(  # noqa: S603 -- this very interpreter
+            command,
+            stdin=subprocess.DEVNULL if lifeline is None else lifeline,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is for the owner, who then takes the control plane down
+        )
+        last = _follow(launcher, let_in, on_step)
     cluster = Cluster.at(directory) if isinstance(last, Ready) else None
     if cluster is None:
         failed = last if isinstance(last, Failed) else Failed("The supervisor ended before it was ready.")
@@ -144,11 +143,41 @@ def start(
     return cluster
 
 
-def _follow(launcher: subprocess.Popen[bytes], on_step: Callable[[str], None]) -> Report | None:
+@contextmanager
+def _held() -> Iterator[Callable[[], None]]:
+    """Keep interruptions waiting until they are let in.
+
+    One between the start of a process and the `try` around it would lose sight of what was started. A mask
+    would not do: other threads take the signal, and Python interrupts the main thread all the same.
+    """
+    waiting: list[int] = []
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {
+            number: signal.signal(number, lambda number, _: waiting.append(number))
+            for number in _INTERRUPTIONS
+        }
+
+    def let_in() -> None:
+        while before:
+            signal.signal(*before.popitem())
+        while waiting:
+            signal.raise_signal(waiting.pop())
+
+    try:
+        yield let_in
+    finally:
+        let_in()
+
+
+def _follow(
+    launcher: subprocess.Popen[bytes], let_in: Callable[[], None], on_step: Callable[[str], None]
+) -> Report | None:
     """Hear the launcher out and return its last word; if interrupted, let it take down what it has begun."""
     last: Report | None = None
     with launcher:
         try:
+            let_in()
             for line in launcher.stdout or ():
                 last = msgspec.json.decode(line, type=Report)
                 if isinstance(last, Step):
