@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hibernator.kube.errors import BadCredentials
-from hibernator.kube.kubeconfig import load, paths
+from hibernator.kube.kubeconfig import load, loads, paths
 
 ONE = """
 current-context: dev
@@ -125,3 +125,45 @@ def test_a_named_file_goes_before_the_environment_and_that_before_home(
     assert paths() == (Path("/a"), Path("/b"))
     monkeypatch.delenv("KUBECONFIG")
     assert paths() == (Path("/home/ann/.kube/config"),)
+
+
+WHOLE = """
+current-context: x
+contexts: [{name: x, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: "https://c", certificate-authority-data: Y2E=}}]
+users: [{name: u, user: {token: very-secret}}]
+"""
+
+
+def test_a_kubeconfig_that_is_no_file_is_read_like_one() -> None:
+    place = loads(WHOLE, "the Secret")
+    assert (place.cluster.server, place.user.token) == ("https://c", "very-secret")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("token: very-secret", "tokenFile: /etc/token", "the Secret has tokenFile, which names a program or"),
+        (
+            "token: very-secret",
+            "client-certificate: a, client-key: b",
+            "has client-certificate and client-key",
+        ),
+        ("token: very-secret", "exec: {apiVersion: v1, command: sh}", "has exec"),
+        ("token: very-secret", "auth-provider: {name: gcp}", "has auth-provider"),
+        ("certificate-authority-data: Y2E=", "certificate-authority: /ca", "has certificate-authority"),
+        ("current-context: x", "", "no current-context in the Secret"),
+    ],
+)
+def test_what_somebody_else_wrote_names_no_programs_and_no_files(old: str, new: str, told: str) -> None:
+    with pytest.raises(BadCredentials, match=told):
+        loads(WHOLE.replace(old, new), "the Secret")
+
+
+@pytest.mark.parametrize(
+    "text", ["a: [very-secret", "very-secret: {\n", "@very-secret", "token: 'very-secret"]
+)
+def test_what_is_no_kubeconfig_is_not_repeated(text: str) -> None:
+    with pytest.raises(BadCredentials, match="the Secret is not a kubeconfig") as caught:
+        loads(text, "the Secret")
+    assert "very-secret" not in str(caught.value)
