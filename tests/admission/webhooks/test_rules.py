@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from admission.exception_shapes import PLAIN, SHAPES
+from hibernator.decisions.scheduleexception_request import REQUESTED_BY
 from support.operators import Running
 from support.policed import ALICE, BOB, MALLORY, Room, wish
 
@@ -60,8 +61,15 @@ async def test_rule_9_a_name_is_taken_once(room: Room, up: Running) -> None:
 
 async def test_the_requester_is_noted_down_by_the_webhook(room: Room, up: Running) -> None:
     await asyncio.to_thread(room(MALLORY).create, wish("stamped", None, draft=True))
-    found = room.get("stamped")["metadata"]["annotations"]
-    assert found["hibernator.ardikabs.com/requested-by"] == MALLORY
+    assert room.get("stamped")["metadata"]["annotations"][REQUESTED_BY] == MALLORY
+
+
+async def test_who_turns_something_into_a_request_is_its_requester(room: Room, up: Running) -> None:
+    # Made by the one user for whom nobody is asked.
+    await asyncio.to_thread(room.operator.create, wish("turned", None, draft=True, **PLAIN))
+    turned = {"spec": {"approvalRequired": True, "approverEmails": [BOB]}}
+    await asyncio.to_thread(room(MALLORY).patch, "turned", turned)
+    assert room.get("turned")["metadata"]["annotations"][REQUESTED_BY] == MALLORY
 
 
 async def test_a_lie_about_the_requester_is_refused_and_not_corrected(room: Room, up: Running) -> None:

@@ -107,7 +107,7 @@ class _Hook:
 
 def _mutating() -> tuple[_Hook, ...]:
     return (
-        _Hook("requester", stamping.PATH, (EXCEPTIONS,), ("CREATE",), only_if=_NAMELESS),
+        _Hook("requester", stamping.PATH, (EXCEPTIONS,), ("CREATE", "UPDATE"), only_if=_NAMELESS),
         _Hook("decider", stamping.PATH, (APPROVAL_REQUESTS,), ("UPDATE",), "status", _DECIDED),
     )
 

@@ -1,7 +1,7 @@
 """Notes down who asks and who decides, where they left it to us.
 
-Only what is missing is filled in. A name that is there already is the business of the policies, which refuse
-it when it is not the user's own: so it is the same whether this webhook answers or not.
+Only what is missing is filled in. A name that is there already, or was, is the business of the policies,
+which refuse any but the right one: so it is the same whether this webhook answers or not.
 """
 
 from collections.abc import Mapping
@@ -23,10 +23,18 @@ async def stamp(request: AdmissionRequest) -> Verdict:
     match request.resource.resource, request.sub_resource, request.operation:
         case EXCEPTIONS.plural, "", "CREATE":
             return Allowed(patch=_requested(document, user))
+        case EXCEPTIONS.plural, "", "UPDATE" if _is_turned(document, request.old(dict[str, Any])):
+            return Allowed(patch=_requested(document, user))
         case APPROVAL_REQUESTS.plural, "status", "UPDATE":
             return Allowed(patch=_decided(document, request.old(dict[str, Any]), user))
         case _:
             return Allowed()
+
+
+def _is_turned(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    """Whether somebody makes a request for approval of what was none, and was nobody's."""
+    needed, was_needed = (bool(one["spec"].get("approvalRequired")) for one in (new, old))
+    return needed and not was_needed and REQUESTED_BY not in (old["metadata"].get("annotations") or {})
 
 
 def _requested(document: Mapping[str, Any], user: str) -> list[dict[str, Any]]:
