@@ -84,7 +84,7 @@ def _request() -> RemediationApprovalRequest:
         "approvalContext": {"confidence": 0.72, "recommendedPlaybook": "pod-oom-recovery"},
         "requiredBy": SCENE.opens.add(hours=12, minutes=36).format_iso(),
     }
-    metadata = {"name": "checkout-oom", "namespace": "shop-core"}
+    metadata = {"name": "checkout-oom-3f2a9c01de", "namespace": "shop-core"}
     return msgspec.convert({"metadata": metadata, "spec": spec}, RemediationApprovalRequest)
 
 

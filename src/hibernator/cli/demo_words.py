@@ -100,17 +100,21 @@ def _about_remediation(request: RemediationApprovalRequest, now: Instant) -> Que
 
 
 def tries(view: View) -> Iterator[Try]:
-    """What is worth a try now, the best first."""
-    for one in view.exceptions:
-        mine = [place for place in one.status.required_approvals if place.email == address(YOU)]
-        if one.status.state == "Pending" and any(place.status == "pending" for place in mine):
-            where = f"-n {one.metadata.namespace} --context {YOU}"
-            yield Try(f"hibernator exception approve {one.metadata.name} {where}", "be Bob, and agree")
+    """What is worth a try now, the best first. The contexts are in the namespace of the plan."""
+    for exception in view.exceptions:
+        mine = [one for one in exception.status.required_approvals if one.email == address(YOU)]
+        if exception.status.state == "Pending" and any(one.status == "pending" for one in mine):
+            command = f"hibernator exception approve {exception.metadata.name} --context {YOU}"
+            yield Try(command, "be Bob, and agree")
+    for request in view.requests:
+        if not request.status.decision:
+            command = f"hibernator remediation approve {request.metadata.name} --context {YOU}"
+            yield Try(command, "let it run")
     if view.plan.status.phase in {"Hibernating", "Hibernated"}:
-        yield Try("hibernator plan restore-data nights -n shop-core", "what it will be woken to")
-    yield Try("hibernator plan describe nights -n shop-core", "the plan in words")
+        yield Try("hibernator plan restore-data nights", "what it will be woken to")
+    yield Try("hibernator plan describe nights", "the plan in words")
     yield Try("kubectl scale deployment chat -n shop-help --replicas 9", "and see it put right")
-    yield Try('hibernator plan suspend nights -n shop-core --reason "a migration"', "no sleep tonight")
+    yield Try('hibernator plan suspend nights --reason "a migration"', "no sleep tonight")
     yield Try("hibernator audit list", "who did what, and when")
 
 

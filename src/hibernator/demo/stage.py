@@ -18,7 +18,7 @@ from hibernator.api.kind import Kind
 from hibernator.api.kinds import DEFINITIONS
 from hibernator.api.meta import Object
 from hibernator.controlplane.cluster import Cluster
-from hibernator.demo.scene import PEOPLE, Scene, address
+from hibernator.demo.scene import PEOPLE, PLAN, Scene, address
 from hibernator.kube import credentials
 from hibernator.kube.client import Client
 from hibernator.kube.credentials import Credentials
@@ -123,7 +123,8 @@ def _kubeconfig(text: str) -> str:
     as_whom[_ADMIN] = {}
     config["users"] = [{"name": name, "user": admin | more} for name, more in as_whom.items()]
     config["contexts"] = [
-        {"name": name, "context": {"cluster": cluster["name"], "user": name}} for name in as_whom
+        {"name": name, "context": {"cluster": cluster["name"], "user": name, "namespace": PLAN[0]}}
+        for name in as_whom
     ]
     config["current-context"] = _ADMIN
     return yaml.safe_dump(config, sort_keys=False)
