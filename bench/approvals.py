@@ -221,11 +221,11 @@ async def measure(cluster: Cluster, count: int) -> list[list[object]]:
         {
             "remediationrequest.created": 3 * count,
             "remediationrequest.deleted": 3 * count,
-            "aianalysis.created": 3 * count,
+            "aianalysis.created": 3 * count + 1,  # with the idle one
             "aianalysis.adopted": 3 * count,
             "aianalysis.approving": 3 * count,
             "aianalysis.ready": count,
-            "aianalysis.rejected": 2 * count,
+            "aianalysis.rejected": 2 * count + 1,
             "aianalysis.deleted": 3 * count,
             "remediationapprovalrequest.created": 3 * count,
             "remediationapprovalrequest.approved": count,

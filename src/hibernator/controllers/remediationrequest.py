@@ -1,5 +1,6 @@
 """RemediationRequest: adopts its analyses and has people asked where one needs their approval."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -7,6 +8,7 @@ from hibernator.api.aianalysis import ANALYSES, AIAnalysis
 from hibernator.api.meta import ObjectMeta
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
 from hibernator.api.remediationrequest import REMEDIATIONS, RemediationRequest, RemediationRequestStatus
+from hibernator.audit.event import AuditEvent
 from hibernator.audit.trail import Trail
 from hibernator.controllers.remediation_audit import adopted, deleted, record, remediation_events
 from hibernator.controllers.remediationapprovalrequest import BY_ANALYSIS
@@ -21,6 +23,7 @@ from hibernator.decisions.remediationrequest import (
     Seen,
     Step,
     asks_about,
+    controller_of,
     decide,
     owned_by,
     request_names,
@@ -70,13 +73,20 @@ class RemediationReconciler:
         for step in decision.steps:
             await self._take(remediation, step)
         await self._perform(remediation, decision)
-        if key not in self._known and record(self._trail, remediation_events(remediation)):
+        if record(self._trail, self._events(remediation)):
             self._known[key] = remediation
         return Result()
 
+    def _events(self, remediation: RemediationRequest) -> Iterator[AuditEvent]:
+        """All that the audit trail should have; when an analysis was adopted is not kept anywhere else."""
+        yield from remediation_events(remediation)
+        for analysis in self._analyses.find(BY_REMEDIATION, _place(remediation)):
+            owner = controller_of(analysis)
+            if owner and owner.uid == remediation.metadata.uid:
+                yield adopted(analysis, remediation, self._clock.now())
+
     def _gather(self, remediation: RemediationRequest) -> Seen:
-        namespace = remediation.metadata.namespace
-        here = f"{namespace}/{remediation.metadata.name}"
+        here = _place(remediation)
         analyses = self._analyses.find(BY_REMEDIATION, here)
         asked = {name for analysis in analyses for name in request_names(analysis)}
         return Seen(
@@ -117,7 +127,6 @@ class RemediationReconciler:
             resource_version=metadata.resource_version,
         )
         self._analyses.wrote(written)
-        self._trail.record(adopted(written, remediation, self._clock.now()))
 
     async def _ask(self, remediation: RemediationRequest, step: Ask) -> None:
         """Make the request; the reference to it follows when it has been seen."""
@@ -190,3 +199,7 @@ class RemediationReconciler:
             subresource="status",
         )
         self._remediations.wrote(written)
+
+
+def _place(remediation: RemediationRequest) -> str:
+    return f"{remediation.metadata.namespace}/{remediation.metadata.name}"
