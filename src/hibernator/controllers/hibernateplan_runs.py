@@ -258,7 +258,7 @@ def _saved(entries: dict[str, Entry]) -> list[Saved]:
 def _waiting(job: Job, progress: Progress, error: Throttled) -> Step:
     if (job.now - job.began).total("seconds") >= THROTTLED_SECONDS:
         return Step(Outcome(state="failed", items=progress.items, message=str(error)))
-    message = f"Asked to slow down: {error}"
+    message = f"Waiting: {error}"
     return Step(Outcome(state="working", items=progress.items, message=message), max(error.retry_after, 1.0))
 
 
