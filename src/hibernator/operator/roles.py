@@ -147,7 +147,10 @@ APPROVER: Final = (
     to(EXCEPTIONS, "get", "patch", part="status"),
     to(APPROVAL_REQUESTS, *_READ, "approve"),
     to(APPROVAL_REQUESTS, "get", "patch", part="status"),
+    # What they decide about.
     to(PLANS, *_READ),
+    to(REMEDIATIONS, *_READ),
+    to(ANALYSES, *_READ),
 )
 
 
