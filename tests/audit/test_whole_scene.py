@@ -41,7 +41,7 @@ from support.witness import Happened, Witness
 
 MONDAY = Instant("2026-03-02T07:00:00Z")
 SPEED = 3600.0  # an hour in a second
-STEPS = 24 * int(os.environ.get("HIBERNATOR_DEEP", "1"))
+STEPS = 18 * int(os.environ.get("HIBERNATOR_DEEP", "1"))
 PEOPLES = (23, 29, 31, 37)  # numbers of replicas that no schedule asks for
 SCALINGS = {"scaled", "drift.corrected"}
 TARGETS = {"hours": "web", "slow": "api"}  # of the scalers

@@ -277,6 +277,8 @@ class PlanReconciler:
         if LEAVE_ASLEEP in plan.metadata.annotations:
             for stored in (memory.stored or {}).values():
                 await self._restore.leave(stored)
+        told = journal_audit.events(PLANS, plan, plan.status.journal)
+        await journal_audit.farewell(self._trail, PLANS, plan, told)
         await self._set_finalizers(plan, [one for one in plan.metadata.finalizers if one != FINALIZER])
         return Result()
 

@@ -7,17 +7,20 @@ and the trail keeps it once.
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+import structlog
 from whenever import Instant
 
 from hibernator.api.journal import Transition
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
+from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.event import OPERATOR, Actor, AuditEvent, Resource, event, transition_id
 from hibernator.audit.trail import Trail
 from hibernator.audit.types import EVENT_TYPES
 
 # A controller sees what was changed, not by whom: Kubernetes tells that only to its own audit log.
 SOMEBODY: Final = Actor(type="unknown", id="")
+_log: Final = structlog.get_logger(__name__)
 _BY_SOMEBODY: Final = frozenset({"created", "changed", "paused", "resumed", "suspended", "retried"})
 
 
@@ -25,6 +28,23 @@ def record(trail: Trail, kind: Kind[Any], found: Object, journal: Iterable[Trans
     """Tell everything; False when something did not fit in and must be told again."""
     told = [trail.has(one.id) or trail.record(one) for one in events(kind, found, journal)]
     return all(told)
+
+
+async def farewell(trail: Trail, kind: Kind[Any], found: Object, told: Iterable[AuditEvent]) -> None:
+    """Tell of the end of an object, and of all that its status still knows, before both are gone.
+
+    This is waited for, because nobody can tell it again; but not for ever, because nobody could delete
+    anything while the database is away.
+    """
+    deleted = found.metadata.deletion_timestamp
+    if deleted is None:
+        return
+    about, at = Resource.of(kind, found), Instant(deleted)
+    gone = event(f"{kind.kind.lower()}.deleted", about, at=at, actor=SOMEBODY, channel="api")
+    try:
+        await trail.record_now(*told, gone)
+    except AuditUnavailable as error:
+        _log.warning("deleted before the audit trail has all of it", name=about.name, reason=str(error))
 
 
 def recorded(trail: Trail, kind: Kind[Any], found: Object, journal: Iterable[Transition]) -> frozenset[int]:

@@ -18,6 +18,7 @@ from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.approvals.people import Directory, Naming, read_emails, read_roles
 from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.trail import Trail
+from hibernator.controllers.journal_audit import farewell
 from hibernator.controllers.scheduleexception_audit import events, record
 from hibernator.decisions.impact import impact, workloads
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL, Decision, Seen, decide
@@ -124,7 +125,7 @@ class ExceptionReconciler:
     def _gather(self, key: Key, exception: ScheduleException, *, recorded: bool, away: bool) -> Seen:
         plan = self._plans.get(key.namespace, exception.spec.plan_ref.name)
         directory = self._people.directory()
-        users = {requester(exception), *voters(exception)}
+        users = {requester(exception): frozenset[str]()} | voters(exception)
         problems = tuple(check_exception(exception.spec))
         return Seen(
             exception=exception,
@@ -134,7 +135,7 @@ class ExceptionReconciler:
                 for other in self._exceptions.find(BY_PLAN, _plan_key(exception))
                 if other.metadata.uid != exception.metadata.uid
             ),
-            people={user: directory.person(user) for user in users},
+            people={user: directory.person(user, sorted(groups)) for user, groups in users.items()},
             impact=self._impact(key, exception, plan) if plan and not problems else None,
             problems=problems,
             recorded=recorded,
@@ -163,6 +164,7 @@ class ExceptionReconciler:
     async def _perform(self, exception: ScheduleException, decision: Decision) -> ScheduleException:
         kept = [one for one in exception.metadata.finalizers if one != FINALIZER]
         if decision.release:
+            await farewell(self._trail, EXCEPTIONS, exception, events(exception))
             return await self._set_metadata(exception, {"finalizers": kept})
         if decision.label:
             labels = {PLAN_LABEL: exception.spec.plan_ref.name}

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from structlog.testing import capture_logs
 
+from hibernator.audit.database import Database
 from support.cluster import ClusterInTest
 from support.command import Ran, hibernator
 from support.exception_scenes import ExceptionScene
@@ -140,3 +141,19 @@ def test_a_window_that_cannot_be_read_is_told_with_how_to_write_one() -> None:
     )
     assert (done.code, "at night: this is no window" in done.err) == (2, True)
     assert '"21:00-02:00 SAT,SUN"' in done.err
+
+
+async def test_an_approval_that_cannot_be_put_on_record_says_so_and_bends_nothing_yet(people: People) -> None:
+    call = asyncio.to_thread
+    async with running(people.cluster.kubeconfig, people.namespace) as run:
+        await call(people.wish, "event", "--approver", BOB)
+        await run.settle()
+        async with Database(run.database) as held, held.begin() as connection:
+            await connection.exec_driver_sql("CREATE TABLE hold (x)")  # a write lock that is not let go
+            await call(people.ask, BOB, "approve", "event")
+            await run.until(lambda: "cannot be used now" in people.exception_status("event")["message"])
+            shown = " ".join((await call(people.ask, BOB, "view", "event")).split())
+            assert "nothing goes ahead without its record" in shown
+            assert (people.state("event"), people.entries()) == ("Approved", [])
+        await run.advance(60)
+        await run.until(lambda: people.state("event") == "Active")

@@ -115,6 +115,8 @@ async def test_a_plan_that_is_deleted_in_the_night_wakes_everything_first(scene:
         await run.until(lambda: _let_go(scene))
         assert scene.workloads() == before
         assert scene.restore_data() == []
+        assert len(await run.trail("hibernateplan.wake.completed")) == 1
+        assert len(await run.trail("hibernateplan.deleted")) == 1
 
 
 async def test_a_plan_that_shall_leave_its_sleepers_leaves_what_wakes_them_too(scene: PlanScene) -> None:

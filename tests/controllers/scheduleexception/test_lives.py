@@ -70,6 +70,7 @@ async def test_a_deleted_one_is_gone_from_the_plan_too(scene: ExceptionScene) ->
         await asyncio.to_thread(scene.delete, "scheduleexceptions", "first")
         await run.settle()
         assert scene.entries() == []
+        assert [one.actor.type for one in await run.trail("scheduleexception.deleted")] == ["unknown"]
 
 
 async def test_it_outlives_its_plan_and_says_so(scene: ExceptionScene) -> None:
