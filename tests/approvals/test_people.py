@@ -44,6 +44,12 @@ def test_members_of_a_role_may_be_listed_in_any_way(members: str) -> None:
     assert directory.person("bob").roles == {"manager"}
 
 
+def test_a_member_may_be_named_by_group() -> None:
+    directory = Directory(roles=read_roles({"manager": "leads, carol"}))
+    assert directory.person("bob", ("leads", "developers")).roles == {"manager"}
+    assert directory.person("bob").roles == frozenset()
+
+
 def test_a_member_may_be_named_by_user_name() -> None:
     directory = Directory(roles=read_roles({"manager": "carol"}))
     assert directory.person("carol").roles == {"manager"}

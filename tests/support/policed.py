@@ -87,9 +87,9 @@ class Room:
         found: dict[str, Any] = json.loads(out)
         return found
 
-    def kubeconfig(self, user: str, folder: Path) -> Path:
+    def kubeconfig(self, user: str, folder: Path, *groups: str) -> Path:
         document = yaml.safe_load(self.cluster.kubeconfig.read_text("utf-8"))
-        document["users"][0]["user"] |= {"as": user}
+        document["users"][0]["user"] |= {"as": user, "as-groups": list(groups)}
         path = folder / f"{user}.yaml"
         path.write_text(yaml.safe_dump(document), "utf-8")
         return path

@@ -150,6 +150,11 @@ DECISIONS: Final = Policy(
         ),
         Check(
             "(variables.approvals + variables.rejections)"
+            ".all(entry, entry.?groups.orValue([]).all(group, group in request.userInfo.groups))",
+            "The groups of a decision must be groups of yours: see `kubectl auth whoami`",
+        ),
+        Check(
+            "(variables.approvals + variables.rejections)"
             f".all(entry, entry.?channel.orValue('') in {listed(OWN_CHANNELS)})",
             "The channel of a decision that you write yourself is cli, kubectl or api",
         ),

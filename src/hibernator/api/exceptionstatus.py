@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from hibernator.api.meta import Conditions, Model, ObservedGeneration, says
-from hibernator.api.people import Channel, Email, Role, User, Words
+from hibernator.api.people import Channel, Email, Groups, Role, User, Words
 
 ExceptionState = Literal["Draft", "Pending", "Approved", "Active", "Expired", "Rejected", "Cancelled"]
 ApprovalState = Literal["Pending", "Approved", "Rejected"]
@@ -36,6 +36,7 @@ class Approval(Model):
     role: Annotated[Role | None, says("For which required role it counts.")] = None
     channel: Channel = ""
     reason: Words = ""
+    groups: Groups = ()
     uid: Annotated[str, says("The uid of the exception that was approved.", maxLength=64)] = ""
     spec_hash: Annotated[str, says("The hash of the spec that was approved.", maxLength=128)] = ""
 
@@ -47,6 +48,7 @@ class Rejection(Model):
     role: Annotated[Role | None, says("For which required role it counts.")] = None
     channel: Channel = ""
     reason: Words = ""
+    groups: Groups = ()
 
 
 class HistoryEntry(Model):

@@ -13,6 +13,15 @@ Role = Annotated[
     str, says("A role, as the operator's configuration names it.", pattern=r"^\S+$", maxLength=128)
 ]
 User = Annotated[str, says("A user, as Kubernetes authenticated them.", maxLength=512)]
+Groups = Annotated[
+    tuple[str, ...],
+    says(
+        "Groups of theirs, as Kubernetes authenticated them: members of a role may be listed by group.",
+        maxItems=64,
+        items={"type": "string", "maxLength": 256},
+        x_kubernetes_list_type="atomic",
+    ),
+]
 Channel = Annotated[
     str, says("Through what it came, such as `kubectl`, `slack`, `link` or `dashboard`.", maxLength=64)
 ]

@@ -5,7 +5,7 @@ own about who may approve what.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -45,10 +45,12 @@ class Directory:
     emails: Mapping[str, str] = field(default_factory=dict)  # by user; only asked when naming says so
     roles: Mapping[str, frozenset[str]] = field(default_factory=dict)  # the members of each role
 
-    def person(self, user: str) -> Person:
-        email = self.email(user)
-        names = {user, mailbox(email)} if email else {user}
-        return Person(user, email, frozenset(role for role, members in self.roles.items() if names & members))
+    def person(self, user: str, groups: Iterable[str] = ()) -> Person:
+        """Somebody, with the groups that the API server knows them in, where it was there to say so."""
+        email, known = self.email(user), tuple(groups)
+        names = {user, mailbox(email), *known} if email else {user, *known}
+        roles = frozenset(role for role, members in self.roles.items() if names & members)
+        return Person(user, email, roles, known)
 
     def email(self, user: str) -> str:
         """The address of a user; empty where there is none."""
@@ -62,7 +64,7 @@ class Directory:
 
 
 def read_roles(data: Mapping[str, str]) -> dict[str, frozenset[str]]:
-    """Roles from a ConfigMap: under each role its members, by address or user name, however listed."""
+    """Roles from a ConfigMap: under each role its members, by address, user name or group."""
     return {role: frozenset(_members(text)) for role, text in data.items()}
 
 

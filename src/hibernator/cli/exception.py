@@ -14,7 +14,7 @@ from hibernator.api.hibernateplan import PLANS
 from hibernator.api.scheduleexception import EXCEPTIONS, ExceptionType, ScheduleException
 from hibernator.approvals.decision import Matter, NotAcceptedError, decide
 from hibernator.approvals.people import Directory
-from hibernator.approvals.whoami import whoami
+from hibernator.approvals.whoami import who_am_i, whoami
 from hibernator.cli import exception_view
 from hibernator.cli.cluster import Context, Everywhere, Kubeconfig, Namespace, Session, talk
 from hibernator.cli.exits import CliError, Exit
@@ -240,8 +240,8 @@ def _decide(
     context: str | None,
 ) -> None:
     async def ask(session: Session) -> str:
-        user = await whoami(session.client)
-        matter, who = Matter(name, session.namespace), Directory().person(user)
+        user, groups = await who_am_i(session.client)
+        matter, who = Matter(name, session.namespace), Directory().person(user, groups)
         await decide(session.client, matter, who, verdict, "cli", reason=reason, now=_now())
         return user
 

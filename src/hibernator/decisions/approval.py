@@ -39,6 +39,7 @@ class Person:
     user: str
     email: str = ""
     roles: frozenset[str] = frozenset()
+    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,10 +104,15 @@ def settled(exception: ScheduleException) -> Outcome | None:
     return Outcome(state, last.actor, Instant(last.timestamp), last.reason)
 
 
-def voters(exception: ScheduleException) -> Iterator[str]:
-    """All users who said something."""
-    yield from (entry.approved_by for entry in exception.status.approvals)
-    yield from (entry.rejected_by for entry in exception.status.rejections)
+def voters(exception: ScheduleException) -> dict[str, frozenset[str]]:
+    """All users who said something, each with the groups that the API server has seen them in."""
+    found: dict[str, frozenset[str]] = {}
+    for user, groups in (
+        *((yes.approved_by, yes.groups) for yes in exception.status.approvals),
+        *((no.rejected_by, no.groups) for no in exception.status.rejections),
+    ):
+        found[user] = found.get(user, frozenset()) | {*groups}
+    return found
 
 
 def _place(email: str | None, role: str | None) -> Place | None:

@@ -82,7 +82,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
     ] = "as-is"
     approver_roles: Annotated[
         str,
-        "The ConfigMap in the operator's namespace with the members of each role, by address or user name.",
+        "The ConfigMap in the operator's namespace with the members of each role, by address, user name or "
+        "group.",
     ] = "hibernator-roles"
     remediation_policy: Annotated[
         str,

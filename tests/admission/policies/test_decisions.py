@@ -205,6 +205,15 @@ async def test_an_approval_of_something_else_is_refused(room: Room, asked: str) 
     assert "specHash" in await room(BOB).refused("patch", asked, hashless, status=True)
 
 
+async def test_nobody_claims_a_group_that_is_not_theirs(room: Room, asked: str) -> None:
+    change = {"status": {"approvals": [yes(room, asked, groups=["leads"])]}}
+    said = await room(BOB).refused("patch", asked, change, status=True)
+    assert "The groups of a decision must be groups of yours: see `kubectl auth whoami`" in said
+    member = Somebody(room, BOB, ("leads", "developers"))
+    merged(member, asked, yes(room, asked, groups=["leads"]))
+    assert room.get(asked)["status"]["approvals"][0]["groups"] == ["leads"]
+
+
 @pytest.mark.parametrize("channel", ["slack", "dashboard", "operator", "link"])
 async def test_nobody_claims_a_channel_that_knows_people_by_itself(
     room: Room, asked: str, channel: str

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from support.account import HOME
 from support.command import Ran, hibernator
 from support.operators import Running
 from support.policed import ALICE, BOB, CAROL, MALLORY, Room, wish
@@ -31,8 +32,8 @@ def quiet() -> Iterator[None]:
         yield
 
 
-async def cli(room: Room, folder: Path, user: str, *arguments: str) -> Ran:
-    given = (f"--kubeconfig={room.kubeconfig(user, folder)}", "-n", room.namespace)
+async def cli(room: Room, folder: Path, user: str, *arguments: str, groups: tuple[str, ...] = ()) -> Ran:
+    given = (f"--kubeconfig={room.kubeconfig(user, folder, *groups)}", "-n", room.namespace)
     return await asyncio.to_thread(hibernator, "exception", *arguments, *given)
 
 
@@ -63,6 +64,23 @@ async def test_those_who_were_asked_agree_and_it_is_active(
         ("approved", BOB),
         ("approved", CAROL),
     ]
+    await asyncio.to_thread(approvers(ALICE).patch, name, {"spec": {"cancelled": True}})
+    await up.until(lambda: approvers.get(name)["status"]["state"] == "Cancelled")
+
+
+async def test_a_role_is_held_by_a_group_of_which_the_api_server_knows(
+    approvers: Room, up: Running, tmp_path: Path, quiet: None
+) -> None:
+    members = ("create", "configmap", "hibernator-roles", "-n", HOME.namespace, "--from-literal=lead=leads")
+    await asyncio.to_thread(approvers.cluster.kubectl, *members)
+    asking = wish("by-role", None, approverEmails=[], approvalRequiredRoles=["lead"])
+    name = await asked(approvers, up, asking)
+    assert (await cli(approvers, tmp_path, CAROL, "approve", name, groups=("developers",))).code == 0
+    assert "is not among those" in await message(approvers, up, name, "does not count")
+    assert (await cli(approvers, tmp_path, BOB, "approve", name, groups=("leads",))).code == 0
+    await up.until(lambda: approvers.get(name)["status"]["approvalState"] == "Approved")
+    approved = [one for one in approvers.get(name)["status"]["history"] if one["action"] == "approved"]
+    assert [(one["actor"], one["role"]) for one in approved] == [(BOB, "lead")]
     await asyncio.to_thread(approvers(ALICE).patch, name, {"spec": {"cancelled": True}})
     await up.until(lambda: approvers.get(name)["status"]["state"] == "Cancelled")
 
