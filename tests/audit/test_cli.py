@@ -80,7 +80,7 @@ async def test_a_list_is_a_table_with_the_oldest_first(trail: str) -> None:
 
 
 async def test_the_address_may_stand_in_the_environment(trail: str) -> None:
-    done = await audit("list", "--limit", "1", env={"HIBERNATOR_DATABASE_URL": trail})
+    done = await audit("list", "--limit", "1", env={"HIBERNATOR_DATABASE": trail})
     assert done.out.splitlines()[1].startswith("3 ")
 
 
@@ -189,7 +189,7 @@ async def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
 async def test_follow_prints_what_comes_in_until_it_is_interrupted(trail: str, database: Database) -> None:
     command = [sys.executable, "-m", "hibernator.cli.main", "audit", "list", "-l1", "-f", "-o", "ndjson"]
     process = await asyncio.create_subprocess_exec(
-        *command, stdout=asyncio.subprocess.PIPE, env=os.environ | {"HIBERNATOR_DATABASE_URL": trail}
+        *command, stdout=asyncio.subprocess.PIPE, env=os.environ | {"HIBERNATOR_DATABASE": trail}
     )
     assert process.stdout
     assert json.loads(await process.stdout.readline())["sequence"] == 3

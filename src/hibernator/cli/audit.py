@@ -33,7 +33,7 @@ Address = Annotated[
     str | None,
     typer.Option(
         "--database",
-        envvar="HIBERNATOR_DATABASE_URL",
+        envvar="HIBERNATOR_DATABASE",
         help="Where the trail is: sqlite:////path/to/audit.db or postgresql://user:password@host/database.",
         show_default="sqlite:////var/lib/hibernator/audit.db",
     ),
@@ -163,7 +163,7 @@ def _run(address: str | None, question: "Callable[[Database], Awaitable[R]]") ->
     try:
         return asyncio.run(ask())
     except AuditUnavailable as error:
-        hint = "" if address else "Say where the trail is with --database or HIBERNATOR_DATABASE_URL."
+        hint = "" if address else "Say where the trail is with --database or HIBERNATOR_DATABASE."
         raise CliError(str(error), hint=hint, code=Exit.UNAVAILABLE) from error
 
 

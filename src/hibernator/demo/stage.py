@@ -106,7 +106,7 @@ def _write_ways_in(stage: Stage) -> None:
     paths = ":".join(shlex.quote(str(folder)) for folder in folders)
     stage.env.write_text(
         f"export KUBECONFIG={shlex.quote(str(stage.kubeconfig))}\n"
-        f"export HIBERNATOR_DATABASE_URL={shlex.quote(stage.database)}\n"
+        f"export HIBERNATOR_DATABASE={shlex.quote(stage.database)}\n"
         f'export PATH="$PATH":{paths}\n',
         encoding="utf-8",
     )
