@@ -39,12 +39,11 @@ from hibernator.audit.migrate import migrate
 from hibernator.audit.months import make_partition, month_of
 from hibernator.audit.schema import COLUMNS, to_values
 from hibernator.audit.store import Store
-from hibernator.audit.trail import Trail
+from hibernator.audit.trail import BATCH, Trail
 from hibernator.audit.verification import verify
 from support.postgres import Postgres
 
-COUNT = 10_000
-BATCH = 1_000
+COUNT = 12_000
 ROUNDS = 5
 NOW = Instant.from_utc(2026, 3, 2, 12)
 

@@ -51,14 +51,10 @@ class Entry(_Placed):
 def append(previous: Link, event: AuditEvent, recorded_at: Instant) -> Entry:
     """Put an event behind the last one."""
     fields = msgspec.structs.asdict(event)
-    placed = _Placed(**fields, sequence=previous.sequence + 1, recorded_at=recorded_at)
-    return Entry(
-        **fields,
-        sequence=placed.sequence,
-        recorded_at=recorded_at,
-        previous_hash=previous.hash,
-        hash=_digest(previous.hash, placed),
-    )
+    fields["sequence"] = previous.sequence + 1
+    fields["recorded_at"] = recorded_at
+    digest = _digest(previous.hash, _Placed(**fields))
+    return Entry(**fields, previous_hash=previous.hash, hash=digest)
 
 
 def misfit(previous: Link, entry: Entry) -> str:

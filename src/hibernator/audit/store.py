@@ -5,6 +5,7 @@ noticed yet is told `Superseded` at its next write instead of writing beside its
 leave their events in the inbox, from which the leader moves them into the chain.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
@@ -26,6 +27,7 @@ from hibernator.audit.schema import CHAIN, EVENTS, INBOX, AnyRow
 # How far the clocks of two replicas may be apart for a repeat to be recognised.
 _CLOCK_SKEW: Final = TimeDelta(hours=24 * 31)
 
+_AT_ONCE: Final = 250  # events to chain, some 2 ms, before others in the event loop get their turn
 _EVER: Final = Instant.from_utc(1970, 1, 1)
 
 _log: Final = structlog.get_logger(__name__)
@@ -109,10 +111,12 @@ class Store:
             return link
         recorded_at = max(now, head.head_recorded_at)  # never back, so that months follow the chain
         entries = []
-        for found in fresh:
+        for count, found in enumerate(fresh, 1):
             entry = chain.append(link, self._here(found), recorded_at)
             link = entry.link
             entries.append(entry)
+            if count % _AT_ONCE == 0:
+                await asyncio.sleep(0)
         if self._database.is_postgres:
             await make_partition(connection, month_of(recorded_at))
         await bulk.insert(connection, entries)

@@ -22,7 +22,7 @@ from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.event import AuditEvent
 from hibernator.audit.store import Store, Superseded
 
-_BATCH: Final = 1000  # a commit's cost vanishes in it; making it holds up the event loop for some 10 ms
+BATCH: Final = 4000  # the cost of a commit, and of some twenty ways to a thread and back, vanishes in it
 _PATIENCE: Final = 5.0
 _DRAIN_EVERY: Final = 1.0
 _PRUNE_EVERY: Final = 3600.0
@@ -164,7 +164,7 @@ class Trail:
         if self._elected and self._epoch is None and now >= self._claim_at:
             self._epoch = await self._store.claim(self._identity)
             _log.info("writing the audit chain", epoch=self._epoch)
-        if batch := self._buffer.first(_BATCH):
+        if batch := self._buffer.first(BATCH):
             await self._write(batch)
         if self._epoch is not None:
             await self._tend(self._epoch, now)
@@ -182,7 +182,7 @@ class Trail:
     async def _tend(self, epoch: int, now: float) -> None:
         """Look after what others left, and after what is too old."""
         if now >= self._drain_at:
-            full = await self._store.drain(epoch, _BATCH) == _BATCH
+            full = await self._store.drain(epoch, BATCH) == BATCH
             self._drain_at = now if full else now + _DRAIN_EVERY
         if self._keep_months is not None and now >= self._prune_at:
             if removed := await self._store.prune(epoch, self._keep_months):
