@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Final
+from zlib import crc32
 
 from whenever import Instant, TimeDelta
 
@@ -13,6 +14,7 @@ from hibernator.api.planstatus import TargetStatus
 
 FIRST_PAUSE: Final = 60.0
 LONGEST_PAUSE: Final = 1800.0
+SPREAD: Final = 0.1  # of a pause comes on top, so that what failed together does not come back together
 OVER: Final = frozenset({"Completed", "Skipped", "Failed", "Aborted"})
 
 
@@ -83,10 +85,12 @@ def pause(attempts: int) -> float:
 
 
 def due_at(target: TargetStatus) -> Instant | None:
-    """When a target that failed is tried again."""
+    """When a target that failed is tried again; whoever asks, also after a restart, is told the same."""
     if target.state != "Pending" or not target.attempts or target.finished_at is None:
         return None
-    return Instant(target.finished_at) + TimeDelta(seconds=pause(target.attempts))
+    drawn = crc32(f"{target.name}/{target.attempts}/{target.finished_at}".encode()) / 2**32
+    wait = pause(target.attempts)
+    return Instant(target.finished_at) + TimeDelta(seconds=wait + int(wait * SPREAD * drawn))
 
 
 def _is_due(target: TargetStatus, now: Instant) -> bool:

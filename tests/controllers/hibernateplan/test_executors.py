@@ -86,7 +86,7 @@ async def test_after_half_a_waking_only_the_other_half_is_tried_again(
         await run.advance_to(EVENING)
         await run.advance_to(MORNING)
         assert scene.target_states() == {"half": "Pending"}
-        await run.advance(60)
+        await run.advance(66)
         assert scene.phase() == "Active"
         assert scene.restore_data() == []
     wakes = {act: count for act, count in played.acts.items() if act.startswith("wake")}
