@@ -1,6 +1,7 @@
 """docs/images/demo.svg: the demo's screen shortly after eight, drawn by the code that draws the screen."""
 
 import re
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any, Final
@@ -15,11 +16,11 @@ from hibernator.api.scheduleexception import ScheduleException
 from hibernator.api.timewindowscaler import TimeWindowScaler
 from hibernator.cli.demo_screen import Setting, draw
 from hibernator.demo.scene import Scene
-from hibernator.demo.view import Happening, View, Workload
+from hibernator.demo.view import Happening, View, Workload, opening
 
 WIDTH, HEIGHT = 96, 26
 SCENE: Final = Scene.after(Instant("2026-02-25T12:00:00Z"))
-SETTING: Final = Setting(SCENE, Path("/tmp/hibernator-demo-k3v8x2qa/env"), speed=600.0, seconds=180.0)  # noqa: S108  only shown
+SETTING: Final = Setting(SCENE.opens, Path("/tmp/hibernator-demo-k3v8x2qa/env"), speed=600.0, seconds=180.0)  # noqa: S108  only shown
 
 _WEB_FONTS: Final = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)  # a picture fetches nothing
 _STATUS: Final[dict[str, dict[str, Any]]] = {
@@ -58,7 +59,8 @@ def view() -> View:
     """Monday, shortly after eight in the evening: the shop is going to sleep."""
     written = {each["kind"]: each for each in (*SCENE.documents, *SCENE.acts)}
     seen = {kind: written[kind] | {"status": status} for kind, status in _STATUS.items()}
-    return View(
+    return replace(
+        opening(SCENE),
         now=SCENE.opens.add(hours=3, minutes=4),
         workloads=(
             Workload("shop-web", "site", 0, 0, 4),

@@ -147,3 +147,12 @@ def test_a_duration_that_cannot_be_read_is_told_with_examples(text: str) -> None
     done = hibernator("demo", f"--for={text}")
     assert done.code == 2
     assert "write a duration such as 90s, 3m or 2m30s" in done.err
+
+
+def test_a_demo_that_nobody_reads_any_more_ends(tmp_path: Path) -> None:
+    with demo(tmp_path, "--speed", "3600") as process:
+        until(process.stdout, "The shop is open", [])
+        assert process.stdout
+        process.stdout.close()
+        process.wait()
+    assert list(tmp_path.iterdir()) == []

@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 from rich.cells import cell_len
 
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequestStatus
+from hibernator.cli.demo_lines import Lines
 from hibernator.cli.demo_screen import draw
 from hibernator.cli.demo_timeline import Days
 from hibernator.cli.demo_words import clock, pace, questions, tries, words
@@ -58,7 +59,7 @@ def test_the_first_picture_shows_the_whole_scene_before_anything_is_known_of_it(
 
 
 def test_a_mark_stands_over_the_hour_and_hides_no_half_of_a_label() -> None:
-    days = Days(SCENE, UNICODE, per_hour=1)
+    days = Days(UNICODE, per_hour=1)
     marked = days.axis(SCENE.opens).plain
     assert marked.index("▼") == 17
     assert days.axis(SCENE.opens.add(hours=2)).plain.split() == [
@@ -74,7 +75,7 @@ def test_a_mark_stands_over_the_hour_and_hides_no_half_of_a_label() -> None:
 
 
 def test_a_waiting_exception_is_hatched_and_one_in_force_is_awake() -> None:
-    days = Days(SCENE, UNICODE, per_hour=1)
+    days = Days(UNICODE, per_hour=1)
     assert "╲╲╲" in days.plan(SIGHT).plain
     (waiting,) = SIGHT.exceptions
     status = msgspec.structs.replace(waiting.status, state="Active", applied_at=waiting.spec.valid_from)
@@ -107,3 +108,15 @@ def test_moments_are_told_by_the_clock_of_the_shop() -> None:
 @pytest.mark.parametrize(("speed", "told"), [(600, "2 min 24 s"), (3600, "24 s"), (1, "1440 min 0 s")])
 def test_the_pace_is_told_as_the_length_of_a_day(speed: float, told: str) -> None:
     assert pace(speed) == told
+
+
+def test_lines_tell_each_thing_once_and_offer_each_command_once(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Lines(SETTING.env)
+    earlier = replace(SIGHT, happenings=SIGHT.happenings[:3])
+    for sight in (FIRST, earlier, earlier, SIGHT, SIGHT):
+        lines.show(sight)
+    said = capsys.readouterr().out
+    for happening in SIGHT.happenings:
+        assert said.count(words(happening.text)) == 1
+    for offer in tries(SIGHT):
+        assert said.count(offer.command) == 1

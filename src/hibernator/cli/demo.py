@@ -101,7 +101,7 @@ def _audience(
     if not console.is_interactive:
         yield Lines(stage.env)
         return
-    with Screen(console, Setting(stage.scene, stage.env, speed, seconds, out.ink(console))) as screen:
+    with Screen(console, Setting(stage.scene.opens, stage.env, speed, seconds, out.ink(console))) as screen:
         yield screen
 
 
@@ -114,6 +114,8 @@ def _told(log: Path) -> Iterator[None]:
         yield
     except ControlPlaneError as error:
         raise CliError(str(error), hint=error.hint, code=Exit.UNAVAILABLE) from error
+    except BrokenPipeError:
+        raise  # nobody reads any more
     except Exception as error:
         last = log.read_text("utf-8", errors="replace").splitlines()[-_LAST_LINES:] if log.exists() else []
         hint = "\n".join(["The operator said last:", *last]) if last else ""

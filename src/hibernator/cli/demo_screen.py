@@ -8,12 +8,12 @@ from typing import Self
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
+from whenever import Instant
 
 from hibernator.cli.demo_timeline import DAYS, Days
 from hibernator.cli.demo_words import Question, Try, clock, date, pace, questions, tries, words
 from hibernator.cli.offline.pictures.ink import UNICODE, Ink
-from hibernator.demo.scene import Scene
-from hibernator.demo.view import Happening, View, Workload
+from hibernator.demo.view import View, Workload
 
 _MARGIN = 1
 _LABEL = 8  # of a timeline's row
@@ -30,7 +30,7 @@ _STEPS = {"Completed": ("✓", "green"), "Running": ("…", "bold yellow"), "Fai
 class Setting:
     """What does not change while it runs."""
 
-    scene: Scene
+    opens: Instant
     env: Path
     speed: float
     seconds: float | None
@@ -50,9 +50,6 @@ class Screen:
 
     def __exit__(self, *_: object) -> None:
         self._live.stop()
-
-    def tell(self, happening: Happening) -> None:
-        """It is in the next picture."""
 
     def show(self, view: View) -> None:
         self._live.update(_Picture(view, self._setting), refresh=True)
@@ -95,13 +92,13 @@ def _header(view: View, setting: Setting, width: int) -> Iterator[Text]:
 
 
 def _left(view: View, setting: Setting) -> str:
-    gone = (view.now - setting.scene.opens).total("seconds") / setting.speed
+    gone = (view.now - setting.opens).total("seconds") / setting.speed
     left = max(0, round((setting.seconds or 0) - gone))
     return f"ends in {left // 60}:{left % 60:02}"
 
 
 def _timelines(view: View, setting: Setting, width: int) -> Iterator[Text]:
-    days = Days(setting.scene, setting.ink, per_hour=_per_hour(width))
+    days = Days(setting.ink, per_hour=_per_hour(width))
     yield Text(" " * _LABEL).append_text(days.axis(view.now))
     yield Text.assemble(
         ("nights".ljust(_LABEL), "bold"), days.plan(view), f"  {view.plan.status.phase or 'starts'}"

@@ -48,8 +48,7 @@ def _span(moment: Instant, length: int) -> tuple[Instant, Instant]:
 class Days:
     """Two days of the plan and the scaler as the cluster has them now."""
 
-    def __init__(self, scene: Scene, ink: Ink, per_hour: int) -> None:
-        self._days_off = next(each["data"] for each in scene.documents if each["kind"] == "ConfigMap")
+    def __init__(self, ink: Ink, per_hour: int) -> None:
         self._ink = ink
         self._cells = _HOURS * per_hour
 
@@ -75,12 +74,7 @@ class Days:
         return self._row(self._strip(_plan(view), view.now))
 
     def scaler(self, view: View) -> Text:
-        return self._row(self._strip(self._scaler(view), view.now))
-
-    def _scaler(self, view: View) -> Resource:
-        spec = view.scaler.spec
-        holidays, _ = load_holidays(spec.holidays, self._days_off)
-        return Resource("TimeWindowScaler", "", "", ScalerTimeline.of(spec, holidays), holidays)
+        return self._row(self._strip(_scaler(view), view.now))
 
     def _strip(self, resource: Resource, now: Instant) -> Strip:
         return strip(resource, *_span(now, DAYS))
@@ -127,3 +121,9 @@ def _plan(view: View) -> Resource:
     )
     timeline = PlanTimeline(schedule, active)
     return Resource("HibernatePlan", "", "", timeline, NO_HOLIDAYS, proposals=proposals)
+
+
+def _scaler(view: View) -> Resource:
+    spec = view.scaler.spec
+    holidays, _ = load_holidays(spec.holidays, view.days_off)
+    return Resource("TimeWindowScaler", "", "", ScalerTimeline.of(spec, holidays), holidays)

@@ -11,7 +11,7 @@ from hibernator.audit.database import Database
 from hibernator.audit.verification import verify
 from hibernator.demo.cast import Cast
 from hibernator.demo.stage import HOME, Stage
-from hibernator.demo.view import Happening, View
+from hibernator.demo.view import View
 from hibernator.demo.watching import Watching
 from hibernator.kube.client import Client
 from hibernator.kube.clock import ScaledClock
@@ -24,9 +24,6 @@ _FRAME: Final = 0.25  # real seconds between two pictures
 
 class Audience(Protocol):
     """Whoever looks on."""
-
-    def tell(self, happening: Happening) -> None:
-        """Something happened."""
 
     def show(self, view: View) -> None:
         """This is how things stand, several times a second."""
@@ -47,7 +44,7 @@ async def play(stage: Stage, audience: Audience, *, speed: float, seconds: float
     """Run the scene until the time is over or somebody stops it."""
     clock = ScaledClock(speed, stage.scene.opens)
     async with operator(_settings(stage), stage.operator, clock=clock) as made, Client(stage.admin) as client:
-        watching = Watching(client, clock, stage.scene, audience.tell)
+        watching = Watching(client, clock, stage.scene)
         for cache in watching.caches:
             made.manager.add_cache(cache)
         made.manager.add("cast", Cast(stage, clock).run)
@@ -59,6 +56,7 @@ async def play(stage: Stage, audience: Audience, *, speed: float, seconds: float
     async with Database(stage.database, read_only=True) as database:
         verdict = await verify(database)
     view = watching.view()
+    audience.show(view)
     return Ending(view, stage.scene.opens, clock.monotonic() / speed, verdict.end.sequence, verdict.problem)
 
 

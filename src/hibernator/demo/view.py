@@ -1,5 +1,6 @@
 """What there is to see at a moment: one frozen value that a screen can draw."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -48,6 +49,7 @@ class View:
     workloads: tuple[Workload, ...]
     plan: HibernatePlan
     scaler: TimeWindowScaler
+    days_off: Mapping[str, str]  # of the scaler
     exceptions: tuple[ScheduleException, ...] = ()
     analyses: tuple[AIAnalysis, ...] = ()
     requests: tuple[RemediationApprovalRequest, ...] = ()
@@ -65,6 +67,7 @@ def opening(scene: Scene) -> View:
         workloads=tuple(_starting(written[name]) for name in WORKLOADS),
         plan=msgspec.convert(kinds["HibernatePlan"], HibernatePlan),
         scaler=msgspec.convert(kinds["TimeWindowScaler"], TimeWindowScaler),
+        days_off=kinds["ConfigMap"]["data"],
     )
 
 

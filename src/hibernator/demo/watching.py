@@ -1,6 +1,6 @@
 """Follows the scene through the runtime's own caches, as a controller would, and keeps what happened."""
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 from whenever import Instant
@@ -18,8 +18,6 @@ from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
 
-Tell = Callable[[Happening], None]
-
 _OURS: Final = "reportingComponent=hibernator"  # Kubernetes itself tells much that is not of this scene
 _KEPT: Final = 200
 _ECHO: Final = 4  # what was said so few lines ago is not said again: several objects tell of one thing
@@ -33,10 +31,9 @@ _RESTS: Final[dict[Literal["Sleep", "Wake"], str]] = {"Sleep": "asleep", "Wake":
 
 
 class Watching:
-    def __init__(self, client: Client, clock: Clock, scene: Scene, tell: Tell) -> None:
+    def __init__(self, client: Client, clock: Clock, scene: Scene) -> None:
         self._opening = opening(scene)
         self._clock = clock
-        self._tell = tell
         self._happenings: list[Happening] = []
         self._most: dict[str, int] = {}
         self._deployments = Cache(client, DEPLOYMENTS, label_selector=SHOP)
@@ -67,7 +64,8 @@ class Watching:
     def view(self) -> View:
         found: list[Deployment | StatefulSet] = [*self._deployments.values(), *self._stateful_sets.values()]
         workloads = {one.metadata.name: self._workload(one) for one in found}
-        return View(
+        return replace(
+            self._opening,
             now=self._clock.now(),
             workloads=tuple(workloads.get(one.name, one) for one in self._opening.workloads),
             plan=self._plans.get(*PLAN) or self._opening.plan,
@@ -89,7 +87,6 @@ class Watching:
         if any((one.about, one.text) == (about, text) for one in self._happenings[-_ECHO:]):
             return
         self._happenings = [*self._happenings[-_KEPT:], happening]
-        self._tell(happening)
 
     def _heard(self, old: Event | None, new: Event | None) -> None:
         if new and (old is None or old.count != new.count):
