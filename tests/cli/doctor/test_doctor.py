@@ -97,6 +97,15 @@ def test_somebody_without_rights_learns_what_could_not_be_looked_at_and_no_lies(
     assert code == 1, "CRDs that cannot be read are told as a failure"
 
 
+def test_the_operator_itself_finds_its_own_rights_in_order(installation: Installation) -> None:
+    """As in its pod, where the doctor can see the database, too."""
+    code, findings = installation.findings(kubeconfig=installation.account())
+    levels = {finding["about"]: finding["level"] for finding in findings}
+    looked_at = ("cluster", "crds", "permissions", "leader", "certificates", "database", "audit chain")
+    assert {levels[about] for about in looked_at} == {"ok"}
+    assert code == 0
+
+
 @pytest.mark.parametrize(("server", "level"), [("v1.29.9", "fail"), ("v1.30.0", "ok"), ("v2.0.1", "ok")])
 def test_clusters_before_1_30_are_too_old(tmp_path: Path, server: str, level: str) -> None:
     with api_server(tmp_path, {"gitVersion": server}) as kubeconfig:

@@ -5,19 +5,26 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from hibernator.cli.doctoring.findings import Finding, Findings, Level, Patient, apply
+from hibernator.cli.doctoring.reach import whoami
 from hibernator.operator.roles import OPERATOR, OPERATOR_CLUSTER, OPERATOR_HOME, Home, Right
 
-_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+_API: Final = "/apis/authorization.k8s.io/v1"
 _AT_ONCE: Final = 8
 
 
 async def permissions(patient: Patient) -> Findings:
+    # Everybody may ask what they may do themselves, and the operator is one who may ask no more than that.
+    itself = await whoami(patient) == patient.home.user
     turns = asyncio.Semaphore(_AT_ONCE)
     questions = [question for right, place in _rights(patient.home) for question in _questions(right, place)]
 
     async def ask(attributes: dict[str, str]) -> tuple[bool | None, str]:
         async with turns:
-            found = await patient.asker.post(_REVIEWS, _review(patient.home, attributes))
+            kind = "SelfSubjectAccessReview" if itself else "SubjectAccessReview"
+            subject = {} if itself else _subject(patient.home)
+            review = {"apiVersion": "authorization.k8s.io/v1", "kind": kind}
+            spec = {"spec": subject | {"resourceAttributes": attributes}}
+            found = await patient.asker.post(f"{_API}/{kind.lower()}s", review | spec)
         if not found.ok:
             return None, found.message
         return bool(found.body["status"]["allowed"]), _words(attributes)
@@ -54,14 +61,13 @@ def _questions(right: Right, namespace: str) -> Iterator[dict[str, str]]:
             }
 
 
-def _review(home: Home, attributes: dict[str, str]) -> dict[str, Any]:
+def _subject(home: Home) -> dict[str, Any]:
     groups = [
         "system:serviceaccounts",
         f"system:serviceaccounts:{home.namespace}",
         "system:authenticated",
     ]
-    spec = {"user": home.user, "groups": groups, "resourceAttributes": attributes}
-    return {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+    return {"user": home.user, "groups": groups}
 
 
 def _words(attributes: dict[str, str]) -> str:

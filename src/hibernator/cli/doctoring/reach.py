@@ -3,19 +3,19 @@
 import re
 from typing import Final
 
+from hibernator.cli.doctoring.asking import Answer
 from hibernator.cli.doctoring.findings import Finding, Findings, Level, Patient
 from hibernator.controlplane.versions import OLDEST_KUBERNETES
 
 _SELF: Final = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+_WHO: Final = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
 _NOTABLE_SKEW: Final = 5.0  # seconds; the Date header has whole ones
 _BAD_SKEW: Final = 60.0
 
 
 async def cluster(patient: Patient) -> Findings:
     """Raises UnreachableError when there is none: then nothing else can be looked at."""
-    asked = await patient.asker.post(
-        _SELF, {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-    )
+    asked = await patient.asker.post(_SELF, _WHO)
     server = patient.asker.server
     if not asked.ok:
         yield Finding(
@@ -25,8 +25,15 @@ async def cluster(patient: Patient) -> Findings:
             "Log in again, or choose another context with --context.",
         )
         return
-    who = asked.body.get("status", {}).get("userInfo", {}).get("username", "somebody")
-    yield Finding("cluster", Level.OK, f"{server} answers, and knows you as {who}")
+    yield Finding("cluster", Level.OK, f"{server} answers, and knows you as {_name(asked)}")
+
+
+async def whoami(patient: Patient) -> str:
+    return _name(await patient.asker.post(_SELF, _WHO))
+
+
+def _name(answer: Answer) -> str:
+    return str(answer.body["status"]["userInfo"].get("username", "")) if answer.ok else ""
 
 
 async def version(patient: Patient) -> Findings:
