@@ -39,7 +39,7 @@ _CONFIG: Final = AioConfig(
     retries={"total_max_attempts": 1, "mode": "standard"},
     user_agent_extra=f"hibernator/{__version__}",
 )
-_DEADLINE: Final = 30.0
+_DEADLINE: Final = 30.0  # seconds for a call, and after which none is tried again
 _LIST_DEADLINE: Final = 120.0
 _TRIES: Final = 3
 _PAUSE: Final = 5.0  # seconds, after AWS asked to slow down
@@ -211,10 +211,14 @@ def _make(session: AioSession, service: str, region: str, endpoint: str | None) 
 
 async def _again(attempt: Callable[[], Awaitable[T]]) -> T:
     """Reading harms nobody: a lost answer is asked for once more."""
+    loop = asyncio.get_running_loop()
+    give_up = loop.time() + _DEADLINE
     for failures in range(1, _TRIES):
         try:
             return await attempt()
         except Retryable:
+            if loop.time() >= give_up:
+                raise
             await asyncio.sleep(backoff(failures))
     return await attempt()
 

@@ -1,4 +1,8 @@
-"""What is open towards clouds and clusters: opened once, and anew when what it was made from has changed."""
+"""What is open towards clouds and clusters: opened once, and anew when what it was made from has changed.
+
+What could not be opened is not tried again for a moment: a target may have hundreds of items, and if each of
+them waited for its own answer from nobody, the attempt would never end.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -6,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar
 
 from hibernator.decisions.connectors import Reason
-from hibernator.executors.protocol import Permanent
+from hibernator.executors.protocol import ExecutorError, Permanent
 
 _FRESH: Final = 30.0  # seconds for which a connector is taken as unchanged
+_REST: Final = 5.0  # seconds after a failure
 _IN_USE: Final = 600.0  # seconds after which nothing that began with an old connection is still going on
 
 
@@ -41,6 +46,7 @@ class Connections:
         self._open: dict[Name, _Open] = {}
         self._locks: dict[Name, asyncio.Lock] = {}
         self._retired: list[tuple[float, Closes]] = []
+        self._failed: dict[Name, tuple[float, ExecutorError]] = {}
 
     async def get(
         self,
@@ -55,7 +61,12 @@ class Connections:
         async with self._locks.setdefault(name, asyncio.Lock()):
             known = self._open.get(name)
             if known is None or afresh or loop.time() >= known.fresh_until:
-                known = await self._look(name, known, await look(), make)
+                self._rested(name, afresh=afresh)
+                try:
+                    known = await self._look(name, known, await look(), make)
+                except ExecutorError as error:
+                    self._failed[name] = loop.time() + _REST, error
+                    raise
                 known.fresh_until = loop.time() + _FRESH
                 await self._close_retired(loop.time() - _IN_USE)
             connection: C = known.connection
@@ -70,6 +81,12 @@ class Connections:
         for one in self._open.values():
             await one.connection.close()
         await self._close_retired(float("inf"))
+
+    def _rested(self, name: Name, *, afresh: bool) -> None:
+        until, error = self._failed.pop(name, (0.0, None))
+        if error and not afresh and asyncio.get_running_loop().time() < until:
+            self._failed[name] = until, error
+            raise error
 
     async def _look(
         self, name: Name, known: _Open | None, made_of: M, make: Callable[[M], Awaitable[C]]

@@ -23,7 +23,7 @@ from hibernator.kube.transport import Fence
 Api = Literal["container", "sqladmin", "compute"]
 Document = Mapping[str, Any]
 
-_DEADLINE: Final = 30.0
+_DEADLINE: Final = 30.0  # seconds for a call, and after which none is tried again
 _TRIES: Final = 3
 _PAUSE: Final = 15.0  # seconds until what is being changed is looked at again
 _LOOK_EVERY: Final = (0.2, 0.5, 1.0, 2.0)
@@ -64,10 +64,14 @@ class GcpProject:
         """Nothing: the session is everybody's."""
 
     async def read(self, api: Api, path: str, **query: str) -> Document:
+        loop = asyncio.get_running_loop()
+        give_up = loop.time() + _DEADLINE
         for failures in range(1, _TRIES):
             try:
                 return await self._send("GET", api, path, _DEADLINE, query=query)
             except Retryable:
+                if loop.time() >= give_up:
+                    raise
                 await asyncio.sleep(backoff(failures))
         return await self._send("GET", api, path, _DEADLINE, query=query)
 

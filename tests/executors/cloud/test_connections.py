@@ -6,6 +6,7 @@ import pytest
 
 from hibernator.executors import connections
 from hibernator.executors.connections import Connections
+from hibernator.executors.protocol import Retryable
 
 NAME = ("CloudProvider", "team", "dev")
 
@@ -67,13 +68,23 @@ async def test_what_was_replaced_is_closed_when_nobody_can_be_using_it(
     assert first.closed
 
 
-async def test_what_cannot_be_opened_is_tried_again_by_the_next() -> None:
+async def test_what_cannot_be_opened_rests_for_a_moment_unless_it_is_wanted_afresh(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     door, open_ = Door(), Connections()
 
     async def fail(_word: str) -> Room:
-        raise ValueError
+        raise Retryable("Nobody is there.")
 
-    with pytest.raises(ValueError):  # noqa: PT011 — raised above
+    for _ in range(3):
+        with pytest.raises(Retryable, match="Nobody is there"):
+            await open_.get(NAME, door.look, fail)
+    assert door.looks == 1
+    assert (await open_.get(NAME, door.look, door.make, afresh=True)).word == "one"
+    assert (await open_.get(NAME, door.look, fail)).word == "one"
+    open_.forget(NAME)
+    monkeypatch.setattr(connections, "_REST", 0.0)
+    with pytest.raises(Retryable):
         await open_.get(NAME, door.look, fail)
     assert (await open_.get(NAME, door.look, door.make)).word == "one"
 
