@@ -44,7 +44,7 @@ from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 
 CONNECTIONS = 16
-PAUSE = 0.02  # seconds between two people who decide
+PAUSE = 0.05  # seconds between two people who decide
 SPREAD = 60.0  # seconds over which deadlines are spread
 LEAD = 90.0  # seconds until the first deadline, in which everything is made
 WHERE = "bench"
