@@ -1,5 +1,6 @@
 """Small scenes for tests of exceptions: a plan over a Deployment, and exceptions to it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from support.plan_scenes import PlanScene, plan, workloads
@@ -11,6 +12,15 @@ EVERY_DAY = [*WEEKDAYS, "Saturday", "Sunday"]
 
 
 class ExceptionScene(PlanScene):
+    def apply(self, *documents: Mapping[str, Any], by: str = "") -> None:
+        """Each exception by the one who asks for it, all else as told."""
+        by_user: dict[str, list[Mapping[str, Any]]] = {}
+        for document in documents:
+            user = document["metadata"].get("annotations", {}).get(REQUESTED_BY, by)
+            by_user.setdefault(user, []).append(document)
+        for user, theirs in by_user.items():
+            super().apply(*theirs, by=user)
+
     def exception_status(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = self.get("scheduleexceptions", name).get("status", {})
         return found

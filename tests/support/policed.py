@@ -117,13 +117,17 @@ def wish(name: str, by: str | None = ALICE, **spec: Any) -> dict[str, Any]:
 def make_room(cluster: ClusterInTest) -> Room:
     """A new namespace with everybody in it, in which the policies hold by the time this returns."""
     operator_kubeconfig(cluster.kubeconfig)
-    _install_policies(cluster)
-    namespace = cluster.create_namespace()
-    cluster.kubectl("label", "namespace", namespace, *(f"{key}={value}" for key, value in LABEL.items()))
-    room = Room(cluster, namespace)
+    room = Room(cluster, cluster.create_namespace())
     bind_people(room)
-    _wait_until_policed(cluster, namespace)
+    police(cluster, room.namespace)
     return room
+
+
+def police(cluster: ClusterInTest, namespace: str) -> None:
+    """Let the policies hold in a namespace, from the moment on in which this returns."""
+    _install_policies(cluster)
+    cluster.kubectl("label", "namespace", namespace, *(f"{key}={value}" for key, value in LABEL.items()))
+    _wait_until_policed(cluster, namespace)
 
 
 def bind_people(room: Room) -> None:

@@ -22,13 +22,15 @@ class Scene:
     cluster: ClusterInTest
     namespace: str
 
-    def apply(self, *documents: Mapping[str, Any]) -> None:
+    def apply(self, *documents: Mapping[str, Any], by: str = "") -> None:
+        """As the admin, or as an admin of another name."""
         placed = [
             {**document, "metadata": {**document["metadata"], "namespace": self.namespace}}
             for document in documents
         ]
         items = json.dumps({"apiVersion": "v1", "kind": "List", "items": placed})
-        self.cluster.kubectl("apply", "-f", "-", input=items)
+        groups = ("system:masters",) if by else ()
+        self.cluster.kubectl("apply", "-f", "-", input=items, as_user=by or None, as_groups=groups)
 
     def apply_and_wait(self, deployment: Mapping[str, Any]) -> None:
         """Make a Deployment, and go on when Kubernetes has nothing left to say about it for now."""

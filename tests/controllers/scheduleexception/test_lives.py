@@ -11,6 +11,7 @@ from hibernator.audit.database import Database
 from hibernator.decisions.scheduleexception_request import Rules
 from hibernator.kube import credentials
 from hibernator.kube.client import Client
+from support.account import operator_kubeconfig
 from support.clock import ManualClock
 from support.exception_scenes import EVERY_DAY, ExceptionScene, exception, hours
 from support.operators import running
@@ -111,7 +112,8 @@ async def test_two_hundred_who_decide_at_once_end_in_one_decision(scene: Excepti
     directory = Directory(roles=read_roles(roles))
     async with (
         running(scene.cluster.kubeconfig, scene.namespace) as run,
-        Client(credentials.find(str(scene.cluster.kubeconfig))) as client,
+        # A channel of the operator: it writes what people told it, in its own name.
+        Client(credentials.find(str(operator_kubeconfig(scene.cluster.kubeconfig)))) as client,
     ):
 
         async def say(number: int, user: str) -> str:
@@ -151,7 +153,8 @@ async def test_an_approval_of_what_was_shown_before_is_refused_when_it_was_made_
     bob = Directory().person("bob@company.com")
     async with (
         running(scene.cluster.kubeconfig, scene.namespace) as run,
-        Client(credentials.find(str(scene.cluster.kubeconfig))) as client,
+        # A channel of the operator: it writes what people told it, in its own name.
+        Client(credentials.find(str(operator_kubeconfig(scene.cluster.kubeconfig)))) as client,
     ):
         shown = Matter("asked", scene.namespace, uid="another", spec_hash="sha256:another")
         with pytest.raises(NotAcceptedError, match="no longer what was shown"):
@@ -174,7 +177,8 @@ async def test_nothing_that_people_agreed_to_goes_ahead_while_the_audit_database
     bob = Directory().person("bob@company.com")
     async with (
         running(scene.cluster.kubeconfig, scene.namespace) as run,
-        Client(credentials.find(str(scene.cluster.kubeconfig))) as client,
+        # A channel of the operator: it writes what people told it, in its own name.
+        Client(credentials.find(str(operator_kubeconfig(scene.cluster.kubeconfig)))) as client,
     ):
         async with Database(run.database) as held, held.begin() as connection:
             await connection.exec_driver_sql("CREATE TABLE hold (x)")  # a write lock that is not let go
