@@ -56,26 +56,23 @@ def test_a_stranger_takes_part_in_the_demo_and_ends_it(tmp_path: Path) -> None:
                 ["bash", "-c", f". {env}; {command}"], capture_output=True, text=True, check=False
             )
             assert done.returncode == 0, done.stderr
-        until(process.stdout, "bob@shop.example agrees", read)
-        until(process.stdout, "Bends HibernatePlan nights", read)
-        until(process.stdout, "3 targets done, 0 failed", read)
+        for words in (
+            "carol@shop.example asks for it",
+            "bob@shop.example agrees",
+            "Bends HibernatePlan nights",
+            "Approved by bob@shop.example",
+            "Going to sleep (cycle 1).",
+            "3 targets done, 0 failed",
+        ):
+            until(process.stdout, words, read)
         process.send_signal(signal.SIGINT)
         until(process.stdout, "Everything is gone again", read)
         assert process.wait() == 0
     said = "\n".join(read)
-    in_order = [
-        "carol@shop.example asks for it",
-        "Going to sleep (cycle 1).",
-        "front is asleep (2 workloads)",
-        "services is asleep (2 workloads)",
-        "database is asleep (1 workload)",
-        "nights         slept",
-        "release-night  active",
-        "checkout-oom   approved",
-        "every hash of their chain fits",
-    ]
-    places = [said.index(words) for words in in_order]
-    assert places == sorted(places), said
+    order = [f"{target} is asleep" for target in ("front", "services", "database")]
+    assert [said.index(words) for words in order] == sorted(said.index(words) for words in order), said
+    assert "checkout-oom   approved" in said
+    assert "every hash of their chain fits" in said
     assert list(tmp_path.iterdir()) == []
     assert processes_in(Path(env).parent / "cluster") == []
 
