@@ -2,6 +2,10 @@
 
 from typing import Any
 
+from hibernator.api.hibernateplan import PLANS
+from hibernator.cli.plan_words import preview_lines
+from hibernator.kube import credentials
+from hibernator.kube.client import Client
 from support.aws import IMAGE, SLOW_DOWN, AwsInTest, Fault
 from support.clock import ManualClock
 from support.connector_scenes import ConnectorScene
@@ -9,6 +13,7 @@ from support.gcp import Google
 from support.plan_scenes import EVENING, MORNING, plan
 
 AFTERNOON = "2026-03-02T19:00:00Z"
+STATES = ("running", "stopped")
 SCALING = {"enabled": True, "minNodeCount": 1, "maxNodeCount": 5}
 
 
@@ -147,3 +152,25 @@ async def test_throttling_costs_time_a_refusal_fails_the_target_and_the_rest_sle
         assert "not you" in states["asg"]["message"]
         await run.advance_to(MORNING)
         await run.until(lambda: look(aws, google) == before)
+
+
+async def test_a_look_ahead_lists_what_would_sleep_with_what_it_would_save(
+    scene: ConnectorScene, aws: AwsInTest, google: Google
+) -> None:
+    furnish(aws, google)
+    scene.keys()
+    scene.aws_provider(aws, "aws")
+    scene.create(plan(*EVERYTHING[:3], target("eks", "nowhere", clusterName="staging")))
+    async with Client(credentials.find(str(scene.cluster.kubeconfig))) as client:
+        lines = await preview_lines(client, await client.get(PLANS, "nights", scene.namespace))
+    running, stopped = (
+        next(one for one, is_ in look(aws, google)["ec2"] if is_ == state) for state in STATES
+    )
+    assert f"ec2  {running}  saves 2 cores, 8 GiB" in lines
+    assert f"ec2  {stopped}  was stopped already" in lines
+    assert "asg  workers  saves 4 cores, 16 GiB" in lines
+    assert "rds  instance/orders  saves 2 cores, 8 GiB" in lines
+    there = f"There is no CloudProvider nowhere in the namespace {scene.namespace}."
+    assert f"eks  cannot be looked at: {there}" in lines
+    assert lines[-1] == "Together an hour asleep saves 8 cores and 32 GiB."
+    assert aws.proxy.changes() == []
