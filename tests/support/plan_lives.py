@@ -21,11 +21,13 @@ from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
 from hibernator.controllers import hibernateplan_metrics
 from hibernator.controllers.hibernateplan import plan_controller
+from hibernator.controllers.means import Means
 from hibernator.executors.aws import AwsAccount
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.every import executors
 from hibernator.executors.logins import Login
 from hibernator.kube import credentials
+from hibernator.kube.caches import Caches
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Key
@@ -126,16 +128,16 @@ async def live(
         Connectors(client, session) as connectors,
     ):
         connectors._doors = _MortalDoors(client)  # type: ignore[assignment] # all that is asked of them
-        controller = plan_controller(
-            client,
-            registry=executors(connectors, own_namespace="hibernator-system"),
+        means = Means(
+            client=client,
+            caches=Caches(client, metrics, key.namespace),
             recorder=Recorder(client, clock, metrics, instance="test"),
             clock=clock,
             metrics=metrics,
             trail=Trail(Store(database, now=clock.now), identity="test"),
-            workers=1,
-            namespace=key.namespace,
         )
+        registry = executors(connectors, own_namespace="hibernator-system")
+        controller = plan_controller(means, registry=registry)
         caches = [asyncio.create_task(source.cache.run()) for source in controller.sources]
         try:
             for source in controller.sources:

@@ -15,8 +15,10 @@ from hibernator.approvals.rego import Rego
 from hibernator.audit.database import Database
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
+from hibernator.controllers.means import Means
 from hibernator.controllers.remediation import remediation_controllers
 from hibernator.kube import credentials
+from hibernator.kube.caches import Caches
 from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, Key
 from hibernator.kube.errors import Conflict
@@ -42,20 +44,22 @@ async def live(kubeconfig: Path, namespace: str, clock: Clock, database: str, la
     ):
         trail = Trail(Store(opened, now=clock.now), identity="test")
         trail.lead()
+        means = Means(
+            client=client,
+            caches=Caches(client, metrics, namespace),
+            recorder=Recorder(client, clock, metrics, instance="test"),
+            clock=clock,
+            metrics=metrics,
+            trail=trail,
+        )
         controllers = list(
             remediation_controllers(
-                client,
+                means,
                 rego=rego,
-                recorder=Recorder(client, clock, metrics, instance="test"),
-                clock=clock,
-                metrics=metrics,
-                trail=trail,
-                workers=1,
                 naming=Naming(),
                 roles="hibernator-roles",
                 policy="hibernator-remediation-policy",
                 home=namespace,
-                namespace=namespace,
             )
         )
         caches = {source.cache for controller in controllers for source in controller.sources}

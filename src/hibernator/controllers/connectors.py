@@ -17,6 +17,7 @@ from hibernator.api.kind import Kind
 from hibernator.api.meta import Condition
 from hibernator.audit.event import AuditEvent, Resource, event
 from hibernator.audit.trail import Trail
+from hibernator.controllers.means import Means
 from hibernator.decisions.conditions import find
 from hibernator.decisions.connectors import READY, Tried, decide
 from hibernator.executors.connections import Unusable
@@ -27,7 +28,6 @@ from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, For, Key, Result, Watches
 from hibernator.kube.events import Recorder
-from hibernator.kube.metrics import Metrics
 from hibernator.kube.patch import encode
 
 BY_PROVIDER: Final = "provider"
@@ -135,22 +135,17 @@ class ConnectorReconciler(Generic[T]):
                 self._trail.record(one)
 
 
-def connector_controllers(
-    client: Client,
-    connectors: Connectors,
-    *,
-    recorder: Recorder,
-    clock: Clock,
-    metrics: Metrics,
-    trail: Trail,
-    workers: int,
-    namespace: str = "",
-) -> Iterator[Controller]:
+def connector_controllers(means: Means, connectors: Connectors) -> Iterator[Controller]:
     """One for each kind; they share what they watch."""
-    providers = Cache(client, PROVIDERS, namespace, metrics=metrics)
-    clusters = Cache(client, CLUSTERS, namespace, metrics=metrics)
+    providers = means.caches.of(PROVIDERS)
+    clusters = means.caches.of(CLUSTERS)
     clusters.index(BY_PROVIDER, _provider_of)
-    told: dict[str, Any] = {"recorder": recorder, "clock": clock, "trail": trail, "connectors": connectors}
+    told: dict[str, Any] = {
+        "recorder": means.recorder,
+        "clock": means.clock,
+        "trail": means.trail,
+        "connectors": connectors,
+    }
 
     def provider_below(cluster: K8SCluster) -> object:
         """What of its provider a cluster must be tried again for."""
@@ -166,12 +161,12 @@ def connector_controllers(
             yield Key(cluster.metadata.namespace, cluster.metadata.name)
 
     of_providers = ConnectorReconciler(
-        client, PROVIDERS, providers, connectors.check_provider, stands_on=lambda _one: None, **told
+        means.client, PROVIDERS, providers, connectors.check_provider, stands_on=lambda _one: None, **told
     )
     of_clusters = ConnectorReconciler(
-        client, CLUSTERS, clusters, connectors.check_cluster, stands_on=provider_below, **told
+        means.client, CLUSTERS, clusters, connectors.check_cluster, stands_on=provider_below, **told
     )
-    shared: dict[str, Any] = {"clock": clock, "metrics": metrics, "workers": workers}
+    shared: dict[str, Any] = {"clock": means.clock, "metrics": means.metrics, "workers": means.workers}
     yield Controller("cloudprovider", of_providers.reconcile, sources=[For(providers)], **shared)
     yield Controller(
         "k8scluster",

@@ -20,13 +20,14 @@ from hibernator.api.meta import Object
 from hibernator.api.plan_checks import check_plan
 from hibernator.api.planstatus import HibernatePlanStatus
 from hibernator.api.problem import Problem
-from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.api.scheduleexception import ScheduleException
 from hibernator.audit.trail import Trail
-from hibernator.controllers import journal_audit
+from hibernator.controllers import journal_audit, shared
 from hibernator.controllers.hibernateplan_clock import clockwise, exception_entries, lay_out
 from hibernator.controllers.hibernateplan_metrics import TARGET_FAILURES, count
 from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
 from hibernator.controllers.hibernateplan_runs import SLICE, Progress, Runner, Step
+from hibernator.controllers.means import Means
 from hibernator.decisions.hibernateplan import (
     FINALIZER,
     LEAVE_ASLEEP,
@@ -56,8 +57,6 @@ from hibernator.kube.patch import encode, merge_patch
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.problems import check_schedule
 
-BY_PLAN: Final = "plan"
-BY_HOLIDAYS: Final = "holidays"
 RESTORE_MAPS: Final = Kind(Object, "", "v1", "ConfigMap", "configmaps")  # without the data
 
 log = structlog.get_logger(__name__)
@@ -145,7 +144,7 @@ class PlanReconciler:
         stored, broken = await self._stored(plan, memory)
         about_time, others = self._problems(plan, memory)
         problems = (*about_time, *others, *broken)
-        mine = self._exceptions.find(BY_PLAN, f"{plan.metadata.namespace}/{plan.metadata.name}")
+        mine = self._exceptions.find(shared.BY_PLAN, f"{plan.metadata.namespace}/{plan.metadata.name}")
         clock: Clockwise | None = None
         troubles: tuple[str, ...] = ()
         if not only_looks(plan) and memory.looked:
@@ -178,7 +177,7 @@ class PlanReconciler:
         if memory.stored is None:
             namespace, name = plan.metadata.namespace, plan.metadata.name
             quiet = plan.status.current_operation is None and standing(plan.status, ()) == "Awake"
-            if quiet and not self._restore_maps.find(BY_PLAN, f"{namespace}/{name}"):
+            if quiet and not self._restore_maps.find(shared.BY_PLAN, f"{namespace}/{name}"):
                 memory.stored = {}
             else:
                 try:
@@ -323,42 +322,30 @@ class PlanReconciler:
         return written
 
 
-def plan_controller(
-    client: Client,
-    *,
-    registry: Registry,
-    recorder: Recorder,
-    clock: Clock,
-    metrics: Metrics,
-    trail: Trail,
-    workers: int,
-    namespace: str = "",
-) -> Controller:
+def plan_controller(means: Means, *, registry: Registry) -> Controller:
     """The controller with its watches."""
-    plans = Cache(client, PLANS, namespace, metrics=metrics)
-    plans.index(BY_HOLIDAYS, _holiday_keys)
-    exceptions = Cache(client, EXCEPTIONS, namespace, metrics=metrics)
-    exceptions.index(BY_PLAN, lambda one: (f"{one.metadata.namespace}/{one.spec.plan_ref.name}",))
-    holiday_maps = Cache(client, HOLIDAY_MAPS, namespace)
-    restore_maps = Cache(client, RESTORE_MAPS, namespace, label_selector=f"{LABEL}=true")
+    plans = shared.plans(means.caches)
+    exceptions = shared.exceptions(means.caches)
+    holiday_maps = means.caches.of(HOLIDAY_MAPS)
+    restore_maps = means.caches.of(RESTORE_MAPS, label_selector=f"{LABEL}=true")
     restore_maps.index(
-        BY_PLAN, lambda one: (f"{one.metadata.namespace}/{one.metadata.labels.get(PLAN_LABEL, '')}",)
+        shared.BY_PLAN, lambda one: (f"{one.metadata.namespace}/{one.metadata.labels.get(PLAN_LABEL, '')}",)
     )
     reconciler = PlanReconciler(
-        client,
+        means.client,
         plans,
         exceptions,
         holiday_maps,
         restore_maps,
         registry=registry,
-        recorder=recorder,
-        clock=clock,
-        metrics=metrics,
-        trail=trail,
+        recorder=means.recorder,
+        clock=means.clock,
+        metrics=means.metrics,
+        trail=means.trail,
     )
 
     def of_holidays(found: HolidayMap) -> Iterable[Key]:
-        for plan in plans.find(BY_HOLIDAYS, f"{found.metadata.namespace}/{found.metadata.name}"):
+        for plan in plans.find(shared.BY_HOLIDAYS, f"{found.metadata.namespace}/{found.metadata.name}"):
             yield Key(plan.metadata.namespace, plan.metadata.name)
 
     return Controller(
@@ -370,9 +357,9 @@ def plan_controller(
             Watches(holiday_maps, of_holidays),
             Watches(restore_maps, lambda _one: ()),
         ],
-        clock=clock,
-        metrics=metrics,
-        workers=workers,
+        clock=means.clock,
+        metrics=means.metrics,
+        workers=means.workers,
     )
 
 
@@ -392,9 +379,3 @@ def _job(plan: HibernatePlan, run: Run, stored: Mapping[str, Stored], now: Insta
         began=Instant(known.started_at) if known and known.started_at else now,
         now=now,
     )
-
-
-def _holiday_keys(plan: HibernatePlan) -> Iterable[str]:
-    holidays = plan.spec.schedule.holidays
-    if holidays and holidays.source_ref:
-        yield f"{plan.metadata.namespace}/{holidays.source_ref.name}"

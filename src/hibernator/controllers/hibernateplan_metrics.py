@@ -9,8 +9,8 @@ OPERATIONS = Metric(
     "hibernator_plan_operations_total",
     "counter",
     ("operation", "result"),
-    "Operations of HibernatePlans (`Sleep`, `Wake`) by how they ended: `Succeeded`, `PartlyFailed`, `Failed` or "
-    "`Aborted`.",
+    "Operations of HibernatePlans (`Sleep`, `Wake`) by how they ended: "
+    "`Succeeded`, `PartlyFailed`, `Failed` or `Aborted`.",
 )
 OPERATION_SECONDS = Metric(
     "hibernator_plan_operation_seconds",

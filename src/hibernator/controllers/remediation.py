@@ -9,107 +9,101 @@ from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, Remedia
 from hibernator.api.remediationrequest import REMEDIATIONS
 from hibernator.approvals.people import Naming
 from hibernator.approvals.rego import Rego
-from hibernator.audit.trail import Trail
 from hibernator.controllers.aianalysis import AnalysisReconciler
+from hibernator.controllers.means import Means
 from hibernator.controllers.remediationapprovalrequest import BY_ANALYSIS, RequestReconciler
 from hibernator.controllers.remediationpolicy import PolicyReconciler
 from hibernator.controllers.remediationrequest import BY_REMEDIATION, RemediationReconciler
 from hibernator.controllers.scheduleexception import People
-from hibernator.kube.cache import Cache
-from hibernator.kube.client import Client
-from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, For, Key, Owns, Watches
-from hibernator.kube.events import Recorder
-from hibernator.kube.metrics import Metrics
 
 NAMESPACE_MAP: Final = "hibernator-remediation"  # in each namespace that has wishes of its own
 
 
 def remediation_controllers(
-    client: Client,
-    *,
-    rego: Rego,
-    recorder: Recorder,
-    clock: Clock,
-    metrics: Metrics,
-    trail: Trail,
-    workers: int,
-    naming: Naming,
-    roles: str,
-    policy: str,
-    home: str,
-    namespace: str = "",
+    means: Means, *, rego: Rego, naming: Naming, roles: str, policy: str, home: str
 ) -> Iterator[Controller]:
     """`roles` and `policy` are ConfigMaps at `home`, and so is that of `naming`."""
-    remediations = Cache(client, REMEDIATIONS, namespace, metrics=metrics)
-    analyses = Cache(client, ANALYSES, namespace, metrics=metrics)
+    remediations = means.caches.of(REMEDIATIONS)
+    analyses = means.caches.of(ANALYSES)
     analyses.index(BY_REMEDIATION, _remediation_of)
-    requests = Cache(client, APPROVAL_REQUESTS, namespace, metrics=metrics)
+    requests = means.caches.of(APPROVAL_REQUESTS)
     requests.index(BY_ANALYSIS, lambda one: (f"{one.metadata.namespace}/{one.spec.ai_analysis_ref.name}",))
     requests.index(BY_REMEDIATION, _remediation_of)
-    policies = Cache(client, CONFIG_MAPS, home, field_selector=f"metadata.name={policy}")
-    namespaces = Cache(client, CONFIG_MAPS, namespace, field_selector=f"metadata.name={NAMESPACE_MAP}")
+    policies = means.caches.of(CONFIG_MAPS, home, field_selector=f"metadata.name={policy}")
+    namespaces = means.caches.of(CONFIG_MAPS, field_selector=f"metadata.name={NAMESPACE_MAP}")
     namespaces.index("namespace", lambda one: (one.metadata.namespace,))
-    role_maps = Cache(client, CONFIG_MAPS, home, field_selector=f"metadata.name={roles}")
+    role_maps = means.caches.of(CONFIG_MAPS, home, field_selector=f"metadata.name={roles}")
     people_maps = [role_maps]
     email_maps = None
     if naming.way == "configmap":
-        email_maps = Cache(client, CONFIG_MAPS, home, field_selector=f"metadata.name={naming.value}")
+        email_maps = means.caches.of(CONFIG_MAPS, home, field_selector=f"metadata.name={naming.value}")
         people_maps.append(email_maps)
 
     orchestrator = RemediationReconciler(
-        client, remediations, analyses, requests, recorder=recorder, clock=clock, trail=trail
+        means.client,
+        remediations,
+        analyses,
+        requests,
+        recorder=means.recorder,
+        clock=means.clock,
+        trail=means.trail,
     )
     analysis = AnalysisReconciler(
-        client,
+        means.client,
         analyses,
         requests,
         remediations,
         policies=policies,
         namespaces=namespaces,
         rego=rego,
-        recorder=recorder,
-        clock=clock,
-        trail=trail,
+        recorder=means.recorder,
+        clock=means.clock,
+        trail=means.trail,
     )
     approval = RequestReconciler(
-        client,
+        means.client,
         requests,
         analyses,
         People(naming, role_maps, email_maps),
-        recorder=recorder,
-        clock=clock,
-        trail=trail,
+        recorder=means.recorder,
+        clock=means.clock,
+        trail=means.trail,
     )
-    read = PolicyReconciler(policies, rego, recorder=recorder, clock=clock, trail=trail)
+    read = PolicyReconciler(policies, rego, recorder=means.recorder, clock=means.clock, trail=means.trail)
     # What is only looked into wakes nobody.
     looked_into = [Watches(cache, _nobody) for cache in (namespaces, *people_maps)]
     yield Controller(
         "remediationrequest",
         orchestrator.reconcile,
         sources=[For(remediations), Watches(analyses, _remediation_key), Owns(requests, REMEDIATIONS)],
-        clock=clock,
-        metrics=metrics,
-        workers=workers,
+        clock=means.clock,
+        metrics=means.metrics,
+        workers=means.workers,
     )
     yield Controller(
         "aianalysis",
         analysis.reconcile,
         sources=[For(analyses), Watches(requests, _analysis_key), *looked_into],
-        clock=clock,
-        metrics=metrics,
-        workers=workers,
+        clock=means.clock,
+        metrics=means.metrics,
+        workers=means.workers,
     )
     yield Controller(
         "remediationapprovalrequest",
         approval.reconcile,
         sources=[For(requests)],
-        clock=clock,
-        metrics=metrics,
-        workers=workers,
+        clock=means.clock,
+        metrics=means.metrics,
+        workers=means.workers,
     )
     yield Controller(
-        "remediationpolicy", read.reconcile, sources=[For(policies)], clock=clock, metrics=metrics, workers=1
+        "remediationpolicy",
+        read.reconcile,
+        sources=[For(policies)],
+        clock=means.clock,
+        metrics=means.metrics,
+        workers=1,
     )
 
 

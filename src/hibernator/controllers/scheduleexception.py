@@ -4,21 +4,23 @@ Exceptions of one plan are looked at one after the other, because each look depe
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator
-from typing import Final, Literal
+from collections.abc import Iterator
+from typing import Literal
 from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
 from hibernator.api.core import CONFIG_MAPS, ConfigMap
 from hibernator.api.exceptionstatus import Impact
-from hibernator.api.hibernateplan import PLANS, HibernatePlan
+from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.holidaymap import HOLIDAY_MAPS, HolidayMap
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.approvals.people import Directory, Naming, read_emails, read_roles
 from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.trail import Trail
+from hibernator.controllers import shared
 from hibernator.controllers.journal_audit import farewell
+from hibernator.controllers.means import Means
 from hibernator.controllers.scheduleexception_audit import events, record
 from hibernator.decisions.impact import impact, workloads
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL, Decision, Seen, decide
@@ -28,13 +30,9 @@ from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, Key, Result, Watches
 from hibernator.kube.events import Recorder
-from hibernator.kube.metrics import Metrics
 from hibernator.kube.patch import encode, merge_patch
 from hibernator.schedule.holidays import load_holidays
 from hibernator.schedule.problems import check_exception, check_schedule
-
-BY_PLAN: Final = "plan"
-BY_HOLIDAYS: Final = "holidays"
 
 
 class People:
@@ -95,7 +93,7 @@ class ExceptionReconciler:
             self._impacts.pop(key, None)
             self._told.pop(key, None)
             return Result()
-        turn = self._turns.setdefault(_plan_key(exception), asyncio.Lock())
+        turn = self._turns.setdefault(shared.plan_key(exception), asyncio.Lock())
         async with turn:
             exception = self._exceptions.get(*key)
             if exception is None:
@@ -125,17 +123,19 @@ class ExceptionReconciler:
     def _gather(self, key: Key, exception: ScheduleException, *, recorded: bool, away: bool) -> Seen:
         plan = self._plans.get(key.namespace, exception.spec.plan_ref.name)
         directory = self._people.directory()
-        users = {requester(exception): frozenset[str]()} | voters(exception)
+        people = {requester(exception): directory.person(requester(exception))}
+        for user, entry in voters(exception).items():
+            people[user] = directory.person(user, entry.groups, entry.extra)
         problems = tuple(check_exception(exception.spec))
         return Seen(
             exception=exception,
             plan=plan,
             others=tuple(
                 other
-                for other in self._exceptions.find(BY_PLAN, _plan_key(exception))
+                for other in self._exceptions.find(shared.BY_PLAN, shared.plan_key(exception))
                 if other.metadata.uid != exception.metadata.uid
             ),
-            people={user: directory.person(user, sorted(groups)) for user, groups in users.items()},
+            people=people,
             impact=self._impact(key, exception, plan) if plan and not problems else None,
             problems=problems,
             recorded=recorded,
@@ -202,54 +202,39 @@ class ExceptionReconciler:
         return written
 
 
-def exception_controller(
-    client: Client,
-    *,
-    recorder: Recorder,
-    clock: Clock,
-    metrics: Metrics,
-    trail: Trail,
-    workers: int,
-    rules: Rules,
-    naming: Naming,
-    roles: str,
-    home: str,
-    namespace: str = "",
-) -> Controller:
+def exception_controller(means: Means, *, rules: Rules, naming: Naming, roles: str, home: str) -> Controller:
     """The controller with its watches. `roles` is a ConfigMap at `home`, and so is that of `naming`."""
-    exceptions = Cache(client, EXCEPTIONS, namespace, metrics=metrics)
-    exceptions.index(BY_PLAN, lambda one: (_plan_key(one),))
-    plans = Cache(client, PLANS, namespace, metrics=metrics)
-    plans.index(BY_HOLIDAYS, _holiday_keys)
-    holiday_maps = Cache(client, HOLIDAY_MAPS, namespace)
-    role_maps = Cache(client, CONFIG_MAPS, home, field_selector=f"metadata.name={roles}")
+    exceptions = shared.exceptions(means.caches)
+    plans = shared.plans(means.caches)
+    holiday_maps = means.caches.of(HOLIDAY_MAPS)
+    role_maps = means.caches.of(CONFIG_MAPS, home, field_selector=f"metadata.name={roles}")
     email_maps = (
-        Cache(client, CONFIG_MAPS, home, field_selector=f"metadata.name={naming.value}")
+        means.caches.of(CONFIG_MAPS, home, field_selector=f"metadata.name={naming.value}")
         if naming.way == "configmap"
         else None
     )
     reconciler = ExceptionReconciler(
-        client,
+        means.client,
         exceptions,
         plans,
         holiday_maps,
         People(naming, role_maps, email_maps),
-        recorder=recorder,
-        clock=clock,
-        trail=trail,
+        recorder=means.recorder,
+        clock=means.clock,
+        trail=means.trail,
         rules=rules,
     )
 
     def of_plan(plan: HibernatePlan) -> Iterator[Key]:
-        return map(_key, exceptions.find(BY_PLAN, f"{plan.metadata.namespace}/{plan.metadata.name}"))
+        return map(_key, exceptions.find(shared.BY_PLAN, f"{plan.metadata.namespace}/{plan.metadata.name}"))
 
     def siblings(exception: ScheduleException) -> Iterator[Key]:
         """Those of the same plan too: when the active one goes, the next one's turn has come."""
         yield _key(exception)
-        yield from map(_key, exceptions.find(BY_PLAN, _plan_key(exception)))
+        yield from map(_key, exceptions.find(shared.BY_PLAN, shared.plan_key(exception)))
 
     def of_holidays(found: HolidayMap) -> Iterator[Key]:
-        for plan in plans.find(BY_HOLIDAYS, f"{found.metadata.namespace}/{found.metadata.name}"):
+        for plan in plans.find(shared.BY_HOLIDAYS, f"{found.metadata.namespace}/{found.metadata.name}"):
             yield from of_plan(plan)
 
     def undecided(_people: ConfigMap) -> Iterator[Key]:
@@ -265,21 +250,11 @@ def exception_controller(
             Watches(role_maps, undecided),
             *([Watches(email_maps, undecided)] if email_maps is not None else []),
         ],
-        clock=clock,
-        metrics=metrics,
-        workers=workers,
+        clock=means.clock,
+        metrics=means.metrics,
+        workers=means.workers,
     )
 
 
 def _key(exception: ScheduleException) -> Key:
     return Key(exception.metadata.namespace, exception.metadata.name)
-
-
-def _plan_key(exception: ScheduleException) -> str:
-    return f"{exception.metadata.namespace}/{exception.spec.plan_ref.name}"
-
-
-def _holiday_keys(plan: HibernatePlan) -> Iterable[str]:
-    block = plan.spec.schedule.holidays
-    if block and block.source_ref:
-        yield f"{plan.metadata.namespace}/{block.source_ref.name}"

@@ -19,6 +19,7 @@ from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler, TimeWindo
 from hibernator.api.timewindowscaler_v1beta1 import TimeWindowScalerSpec
 from hibernator.audit.trail import Trail
 from hibernator.controllers import journal_audit
+from hibernator.controllers.means import Means
 from hibernator.controllers.targets import Target, Targets, scaled_by
 from hibernator.controllers.timewindowscaler_readings import Readings
 from hibernator.decisions.scaler_mark import marked, newest
@@ -201,25 +202,15 @@ class ScalerReconciler:
 
 
 def scaler_controller(
-    client: Client,
-    *,
-    recorder: Recorder,
-    clock: Clock,
-    metrics: Metrics,
-    trail: Trail,
-    session: aiohttp.ClientSession,
-    pace: Pace,
-    workers: int,
-    follow: Callable[[Cache[Any]], None],
-    namespace: str = "",
+    means: Means, *, session: aiohttp.ClientSession, pace: Pace, follow: Callable[[Cache[Any]], None]
 ) -> Controller:
     """The controller with its watches. Those of targets are begun with `follow` when they are first named."""
-    scalers = Cache(client, SCALERS, namespace, metrics=metrics)
+    scalers = means.caches.of(SCALERS)
     scalers.index(BY_TARGET, target_keys)
     scalers.index(BY_HOLIDAYS, holiday_keys)
-    holiday_maps = Cache(client, HOLIDAY_MAPS, namespace, metrics=metrics)
-    autoscalers = Cache(client, HORIZONTAL_POD_AUTOSCALERS, namespace, metrics=metrics)
-    definitions = Cache(client, CUSTOM_RESOURCE_DEFINITIONS, metrics=metrics)
+    holiday_maps = means.caches.of(HOLIDAY_MAPS)
+    autoscalers = means.caches.of(HORIZONTAL_POD_AUTOSCALERS)
+    definitions = means.caches.of(CUSTOM_RESOURCE_DEFINITIONS)
 
     def of_target(target: Target) -> tuple[Key, ...]:
         return tuple(map(_key, scalers.find(BY_TARGET, target.key)))
@@ -235,22 +226,22 @@ def scaler_controller(
             yield from map(_key, scalers.find(BY_TARGET, target))
 
     targets = Targets(
-        client,
+        means.client,
         definitions,
         autoscalers,
         follow=follow,
         changed=lambda target: _add_all(controller, of_target(target)),
-        namespace=namespace,
+        namespace=means.caches.namespace,
     )
     reconciler = ScalerReconciler(
-        client,
+        means.client,
         scalers,
         Readings(holiday_maps, session),
         targets,
-        recorder=recorder,
-        clock=clock,
-        metrics=metrics,
-        trail=trail,
+        recorder=means.recorder,
+        clock=means.clock,
+        metrics=means.metrics,
+        trail=means.trail,
         pace=pace,
     )
     controller = Controller(
@@ -262,9 +253,9 @@ def scaler_controller(
             Watches(autoscalers, lambda autoscaler: of_target(scaled_by(autoscaler))),
             Watches(definitions, lambda _definition: ()),
         ],
-        clock=clock,
-        metrics=metrics,
-        workers=workers,
+        clock=means.clock,
+        metrics=means.metrics,
+        workers=means.workers,
         backoff=BACKOFF,
     )
     return controller

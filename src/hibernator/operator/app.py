@@ -1,6 +1,6 @@
 """The operator: every controller, server and watch of one replica, put together from the settings."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +24,15 @@ from hibernator.controllers import (
     timewindowscaler,
 )
 from hibernator.controllers.connectors import connector_controllers
+from hibernator.controllers.means import Means
 from hibernator.decisions.scheduleexception_request import Rules
 from hibernator.decisions.timewindowscaler_terms import Pace
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.every import executors
+from hibernator.kube.caches import Caches
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock, SystemClock
+from hibernator.kube.controller import Controller
 from hibernator.kube.credentials import Credentials
 from hibernator.kube.election import ApiLeases, Elector, new_identity
 from hibernator.kube.events import Recorder
@@ -96,79 +99,19 @@ async def operator(
         manager.add("audit trail", trail.run)
         manager.flush_with(lambda seconds: auditing.flush(trail, seconds))
         manager.on_lead(trail.lead)
-        scalers = timewindowscaler.scaler_controller(
-            writer,
+        means = Means(
+            client=writer,
+            caches=Caches(writer, metrics, settings.watch_namespace),
             recorder=recorder,
             clock=clock,
             metrics=metrics,
             trail=trail,
-            session=session,
-            pace=Pace(
-                jitter_from=settings.scaler_jitter_from,
-                jitter_to=settings.scaler_jitter_to,
-                minimum=settings.scaler_minimum,
-            ),
             workers=settings.workers,
-            follow=manager.follow,
-            namespace=settings.watch_namespace,
         )
-        manager.add_controller(scalers)
         fence = elector.may_write if elector else None
         connectors = await stack.enter_async_context(Connectors(writer, session, fence=fence))
-        plans = hibernateplan.plan_controller(
-            writer,
-            registry=executors(
-                connectors, own_namespace=settings.namespace, only_namespace=settings.watch_namespace
-            ),
-            recorder=recorder,
-            clock=clock,
-            metrics=metrics,
-            trail=trail,
-            workers=settings.workers,
-            namespace=settings.watch_namespace,
-        )
-        manager.add_controller(plans)
-        for controller in connector_controllers(
-            writer,
-            connectors,
-            recorder=recorder,
-            clock=clock,
-            metrics=metrics,
-            trail=trail,
-            workers=settings.workers,
-            namespace=settings.watch_namespace,
-        ):
-            manager.add_controller(controller)
-        exceptions = scheduleexception.exception_controller(
-            writer,
-            recorder=recorder,
-            clock=clock,
-            metrics=metrics,
-            trail=trail,
-            workers=settings.workers,
-            rules=Rules(
-                patience_hours=settings.approval_patience_hours, own_allowed=settings.approval_of_own_requests
-            ),
-            naming=naming(settings),
-            roles=settings.approver_roles,
-            home=settings.namespace,
-            namespace=settings.watch_namespace,
-        )
-        manager.add_controller(exceptions)
-        for controller in remediation.remediation_controllers(
-            writer,
-            rego=await stack.enter_async_context(Rego()),
-            recorder=recorder,
-            clock=clock,
-            metrics=metrics,
-            trail=trail,
-            workers=settings.workers,
-            naming=naming(settings),
-            roles=settings.approver_roles,
-            policy=settings.remediation_policy,
-            home=settings.namespace,
-            namespace=settings.watch_namespace,
-        ):
+        rego = await stack.enter_async_context(Rego())
+        for controller in controllers(settings, means, manager, connectors, rego, session):
             manager.add_controller(controller)
         if settings.webhook_listen:
             add_webhooks(
@@ -183,6 +126,51 @@ async def operator(
                 folder=Path(settings.webhook_certificates) if settings.webhook_certificates else None,
             )
         yield Operator(manager, metrics, trail, server.port)
+
+
+def controllers(
+    settings: Settings,
+    means: Means,
+    manager: Manager,
+    connectors: Connectors,
+    rego: Rego,
+    session: aiohttp.ClientSession,
+) -> Iterator[Controller]:
+    """All of them, over caches that they share."""
+    yield timewindowscaler.scaler_controller(
+        means,
+        session=session,
+        pace=Pace(
+            jitter_from=settings.scaler_jitter_from,
+            jitter_to=settings.scaler_jitter_to,
+            minimum=settings.scaler_minimum,
+        ),
+        follow=manager.follow,
+    )
+    yield hibernateplan.plan_controller(
+        means,
+        registry=executors(
+            connectors, own_namespace=settings.namespace, only_namespace=settings.watch_namespace
+        ),
+    )
+    yield from connector_controllers(means, connectors)
+    yield scheduleexception.exception_controller(
+        means,
+        rules=Rules(
+            patience_hours=settings.approval_patience_hours, own_allowed=settings.approval_of_own_requests
+        ),
+        naming=naming(settings),
+        roles=settings.approver_roles,
+        home=settings.namespace,
+    )
+    yield from remediation.remediation_controllers(
+        means,
+        rego=rego,
+        naming=naming(settings),
+        roles=settings.approver_roles,
+        policy=settings.remediation_policy,
+        home=settings.namespace,
+    )
 
 
 def naming(settings: Settings) -> Naming:

@@ -1,0 +1,21 @@
+"""What every controller works with, put together once by the operator."""
+
+from dataclasses import dataclass
+
+from hibernator.audit.trail import Trail
+from hibernator.kube.caches import Caches
+from hibernator.kube.client import Client
+from hibernator.kube.clock import Clock
+from hibernator.kube.events import Recorder
+from hibernator.kube.metrics import Metrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    client: Client  # writes only while this replica leads
+    caches: Caches
+    recorder: Recorder
+    clock: Clock
+    metrics: Metrics
+    trail: Trail
+    workers: int = 1  # looks of one controller at the same time

@@ -1,0 +1,26 @@
+"""Who asks for the same objects gets the same cache."""
+
+from hibernator.api.core import CONFIG_MAPS
+from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
+from hibernator.api.holidaymap import HOLIDAY_MAPS
+from hibernator.kube.caches import Caches
+from hibernator.kube.client import Client
+from hibernator.kube.metrics import RUNTIME, Metrics
+
+
+def test_all_who_ask_for_the_same_objects_share_one_watch(client: Client) -> None:
+    caches = Caches(client, Metrics(RUNTIME), "team")
+    assert caches.of(CONFIG_MAPS) is caches.of(CONFIG_MAPS, "team")
+    assert caches.of(CUSTOM_RESOURCE_DEFINITIONS) is caches.of(CUSTOM_RESOURCE_DEFINITIONS)
+
+
+def test_another_namespace_selection_or_shape_of_the_same_kind_is_another_cache(client: Client) -> None:
+    caches = Caches(client, Metrics(RUNTIME))
+    asked = [
+        caches.of(CONFIG_MAPS),
+        caches.of(CONFIG_MAPS, "team"),
+        caches.of(CONFIG_MAPS, field_selector="metadata.name=roles"),
+        caches.of(CONFIG_MAPS, label_selector="app=web"),
+        caches.of(HOLIDAY_MAPS),
+    ]
+    assert len(set(asked)) == len(asked)
