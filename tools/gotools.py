@@ -1,4 +1,4 @@
-"""Builds the Go tools with which tests judge what is shipped: helm the chart, promtool the alerts.
+"""Builds the Go tools that tests need besides a control plane: helm for the chart, and a real Prometheus.
 
 As the binaries of the control plane: from pinned modules, once per machine, outside every checkout.
 `python -m tools.gotools` builds what is missing.
@@ -20,8 +20,17 @@ from hibernator.controlplane.progress import PlainReporter, Reporter
 from hibernator.controlplane.versions import Module
 
 HELM: Final = "helm"
+PROMETHEUS: Final = "prometheus"
 
-MODULES: Final = (Module("helm.sh/helm/v4", "v4.3.1", {HELM: "helm.sh/helm/v4/cmd/helm"}),)
+MODULES: Final = (
+    Module("helm.sh/helm/v4", "v4.3.1", {HELM: "helm.sh/helm/v4/cmd/helm"}),
+    Module(
+        "github.com/prometheus/prometheus",
+        "v0.313.5",
+        {PROMETHEUS: "github.com/prometheus/prometheus/cmd/prometheus"},
+        tags=("remove_all_sd",),  # without the clients of every cloud, which take longer than the rest
+    ),
+)
 
 
 def tool(name: str, reporter: Reporter | None = None, environment: Mapping[str, str] = os.environ) -> Path:

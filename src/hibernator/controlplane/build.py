@@ -91,7 +91,8 @@ def _build_binary(go: Go, module: Module, package: str, target: Path, step: Step
     flags = " ".join(("-s", "-w", *stamps))
     step.detail("compiling")
     try:
-        go.run("build", "-v", "-ldflags", flags, "-o", str(target), package, cwd=target.parent, on_line=heard)
+        arguments = ("-v", *module.tag_flags, "-ldflags", flags, "-o", str(target), package)
+        go.run("build", *arguments, cwd=target.parent, on_line=heard)
     except GoError as error:
         raise ControlPlaneError(f"{target.name} could not be built.", hint=str(error)) from None
 

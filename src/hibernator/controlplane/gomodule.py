@@ -56,7 +56,7 @@ def write_go_mod(
     theirs = msgspec.json.decode(go.run("mod", "edit", "-json", source.go_mod, cwd=work), type=_GoMod)
     (work / "go.mod").write_text(_go_mod(module, theirs), encoding="utf-8")
     return {
-        name: len(_fetching(go, module, step, "list", "-deps", package, cwd=work).splitlines())
+        name: len(_fetching(go, module, step, "list", "-deps", *module.tag_flags, package, cwd=work).splitlines())
         for name, package in packages.items()
     }
 

@@ -37,6 +37,12 @@ class Module:
     variables: Mapping[str, str] = field(default_factory=dict)
     # Folders of the module whose YAML files make up STAGES.
     stages: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    @property
+    def tag_flags(self) -> tuple[str, ...]:
+        """What the go command is told of the tags."""
+        return ("-tags", ",".join(self.tags)) if self.tags else ()
 
 
 _KUBERNETES = "1.36.3"

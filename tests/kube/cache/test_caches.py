@@ -4,18 +4,18 @@ from hibernator.api.core import CONFIG_MAPS
 from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
 from hibernator.api.holidaymap import HOLIDAY_MAPS
 from hibernator.kube.caches import Caches
-from hibernator.kube.client import Client
 from hibernator.kube.metrics import RUNTIME, Metrics
+from support.caches import World
 
 
-def test_all_who_ask_for_the_same_objects_share_one_watch(client: Client) -> None:
-    caches = Caches(client, Metrics(RUNTIME), "team")
+async def test_all_who_ask_for_the_same_objects_share_one_watch(world: World) -> None:
+    caches = Caches(world.client, Metrics(RUNTIME), "team")
     assert caches.of(CONFIG_MAPS) is caches.of(CONFIG_MAPS, "team")
     assert caches.of(CUSTOM_RESOURCE_DEFINITIONS) is caches.of(CUSTOM_RESOURCE_DEFINITIONS)
 
 
-def test_another_namespace_selection_or_shape_of_the_same_kind_is_another_cache(client: Client) -> None:
-    caches = Caches(client, Metrics(RUNTIME))
+async def test_another_namespace_selection_or_shape_of_the_same_kind_is_another_cache(world: World) -> None:
+    caches = Caches(world.client, Metrics(RUNTIME))
     asked = [
         caches.of(CONFIG_MAPS),
         caches.of(CONFIG_MAPS, "team"),
