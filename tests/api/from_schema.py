@@ -31,7 +31,8 @@ _INSTANTS = st.sampled_from(
 def fitting(schema: Schema) -> st.SearchStrategy[Any]:
     """Values that a schema lets in; its rules are not looked at."""
     if schema.get("x-kubernetes-int-or-string"):
-        return st.integers(1, 5) | (_texts(schema) if "pattern" in schema else st.just(schema["default"]))
+        words = "pattern" in schema or "default" not in schema
+        return st.integers(1, 5) | (_texts(schema) if words else st.just(schema["default"]))
     match schema.get("type"):
         case "string":
             return _texts(schema)

@@ -244,6 +244,21 @@ def test_drift_is_told_apart_from_the_schedule_also_after_a_death() -> None:
     assert again.mark.drift
 
 
+@pytest.mark.parametrize(
+    "idle",
+    [
+        {"paused": True},
+        {"conditions": [{"type": "Ready", "status": "False", "reason": "TargetNotFound", "message": ""}]},
+    ],
+)
+def test_what_was_let_be_until_now_has_not_drifted(idle: dict[str, Any]) -> None:
+    for condition_ in idle.get("conditions", ()):
+        condition_["lastTransitionTime"] = "2026-03-02T09:00:00Z"
+    decision = decide(seen(deployment(1), {"effectiveReplicas": 5, **idle}), MONDAY_10)
+    assert decision.mark == mark(1, 1, 5)
+    assert "drift" not in decision.tells[-1].message
+
+
 def test_all_that_becomes_of_a_scaler_is_in_its_journal_until_it_is_on_record() -> None:
     broken = Trouble(reason="HolidaySourceMissing", message="ConfigMap days does not exist.")
     new = seen(deployment(2), {"observedGeneration": None}, pause=True, troubles=(broken,))

@@ -40,6 +40,9 @@ RECONCILING: Final = "Reconciling"
 AUTOSCALED: Final = "Autoscaled"
 HIBERNATED: Final = "TargetHibernated"  # a reason of Ready
 
+# While Ready says this, nothing is set, so that a number that differs afterwards is nobody's meddling.
+_LETS_BE: Final = frozenset({HIBERNATED, "TargetNotFound", "TargetClaimed", "InvalidConfiguration"})
+
 SETTLE_SECONDS: Final = 2.0  # how long a status may trail its target
 SETTLED_A_SECOND: Final = 20.0  # and longer where many wait: even a busy cluster follows as fast as this
 LONGEST_TRAIL_SECONDS: Final = 120.0
@@ -245,10 +248,11 @@ def _last_wanted(seen: Seen) -> int | None:
 
 def _drifted(case: _Case) -> bool:
     """Whether somebody else has changed the number: what is wanted has not changed since it was set."""
+    status = case.seen.scaler.status
     known = case.seen.mark is not None or case.seen.wrote_at is None
-    ready = find(case.seen.scaler.status.conditions, READY)
-    woken = ready is not None and ready.reason == HIBERNATED
-    return known and not woken and _last_wanted(case.seen) == case.hold.effective
+    ready = find(status.conditions, READY)
+    let_be = bool(status.paused) or (ready is not None and ready.reason in _LETS_BE)
+    return known and not let_be and _last_wanted(case.seen) == case.hold.effective
 
 
 def _mark(case: _Case, number: int, now: Instant, *, old: int | None = None) -> Mark:
