@@ -24,6 +24,13 @@ def test_a_user_has_the_address_that_the_setting_gives_them(naming: str, user: s
     assert directory.person(user).email == email
 
 
+def test_an_address_may_come_with_the_log_in() -> None:
+    directory = Directory(read_naming("extra:example.com/email"))
+    assert directory.person("u-17", (), {"example.com/email": "bob@company.com"}).email == "bob@company.com"
+    assert directory.person("u-17", (), {"example.com/mail": "bob@company.com"}).email == ""
+    assert directory.person("bob@company.com").email == ""
+
+
 @pytest.mark.parametrize("text", ["", "as-is:x", "domain", "domain:", "domain:a@b", "configmap", "ldap:x"])
 def test_a_wrong_way_is_told_with_the_right_ones(text: str) -> None:
     with pytest.raises(ValueError, match="write `as-is`, `domain:"):

@@ -87,9 +87,10 @@ class Room:
         found: dict[str, Any] = json.loads(out)
         return found
 
-    def kubeconfig(self, user: str, folder: Path, *groups: str) -> Path:
+    def kubeconfig(self, user: str, folder: Path, *groups: str, **extra: str) -> Path:
         document = yaml.safe_load(self.cluster.kubeconfig.read_text("utf-8"))
-        document["users"][0]["user"] |= {"as": user, "as-groups": list(groups)}
+        more = {key: [value] for key, value in extra.items()}
+        document["users"][0]["user"] |= {"as": user, "as-groups": list(groups), "as-user-extra": more}
         path = folder / f"{user}.yaml"
         path.write_text(yaml.safe_dump(document), "utf-8")
         return path

@@ -149,9 +149,14 @@ DECISIONS: Final = Policy(
             " `hibernator exception approve`",
         ),
         Check(
-            "(variables.approvals + variables.rejections)"
-            ".all(entry, entry.?groups.orValue([]).all(group, group in request.userInfo.groups))",
+            "(variables.approvals + variables.rejections).all(entry, entry.?groups.orValue([])"
+            ".all(group, group in request.userInfo.?groups.orValue([])))",
             "The groups of a decision must be groups of yours: see `kubectl auth whoami`",
+        ),
+        Check(
+            "(variables.approvals + variables.rejections).all(entry, entry.?extra.orValue({})"
+            ".all(key, entry.extra[key] in request.userInfo.?extra[?key].orValue([])))",
+            "What a decision says in extra must be what the cluster knows of you: see `kubectl auth whoami`",
         ),
         Check(
             "(variables.approvals + variables.rejections)"

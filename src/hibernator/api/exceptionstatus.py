@@ -3,8 +3,10 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
+import msgspec
+
 from hibernator.api.meta import Conditions, Model, ObservedGeneration, says
-from hibernator.api.people import Channel, Email, Groups, Role, User, Words
+from hibernator.api.people import Channel, Claims, Email, Groups, Role, User, Words
 
 ExceptionState = Literal["Draft", "Pending", "Approved", "Active", "Expired", "Rejected", "Cancelled"]
 ApprovalState = Literal["Pending", "Approved", "Rejected"]
@@ -37,6 +39,7 @@ class Approval(Model):
     channel: Channel = ""
     reason: Words = ""
     groups: Groups = ()
+    extra: Claims = msgspec.field(default_factory=dict)
     uid: Annotated[str, says("The uid of the exception that was approved.", maxLength=64)] = ""
     spec_hash: Annotated[str, says("The hash of the spec that was approved.", maxLength=128)] = ""
 
@@ -49,6 +52,7 @@ class Rejection(Model):
     channel: Channel = ""
     reason: Words = ""
     groups: Groups = ()
+    extra: Claims = msgspec.field(default_factory=dict)
 
 
 class HistoryEntry(Model):

@@ -1,5 +1,6 @@
 """How people, their roles and their words appear in the API, wherever somebody must agree to something."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -20,6 +21,14 @@ Groups = Annotated[
         maxItems=64,
         items={"type": "string", "maxLength": 256},
         x_kubernetes_list_type="atomic",
+    ),
+]
+Claims = Annotated[
+    Mapping[str, str],
+    says(
+        "What else Kubernetes authenticated about them, by its key in `extra`, such as an e-mail address.",
+        maxProperties=8,
+        additionalProperties={"type": "string", "maxLength": 254},
     ),
 ]
 Channel = Annotated[

@@ -36,6 +36,7 @@ _ORDER = (
     "required",
     "properties",
     "additionalProperties",
+    "maxProperties",
     "items",
     "x-kubernetes-validations",
 )

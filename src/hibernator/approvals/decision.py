@@ -140,7 +140,13 @@ def _said_before(exception: ScheduleException, who: Person) -> Refusal | None:
 
 def _entry(exception: ScheduleException, vote: Vote) -> Mapping[str, Any]:
     """The list with the new entry at its end, as the patch of a status."""
-    words = {"channel": vote.channel, "reason": vote.reason, "groups": list(vote.by.groups)}
+    by = vote.by
+    words = {
+        "channel": vote.channel,
+        "reason": vote.reason,
+        "groups": list(by.groups),
+        "extra": dict(by.extra),
+    }
     named = [email for email in exception.spec.approver_emails if Place("email", email).fits(vote.by)]
     entry: dict[str, Any] = {key: word for key, word in words.items() if word}
     if named:

@@ -12,25 +12,27 @@ from typing import Final, Literal
 from hibernator.decisions.approval import Person, mailbox
 
 _WORD: Final = re.compile(r"[^\s,\[\]\"']+")
-_WAYS: Final = "`as-is`, `domain:company.com` or `configmap:NAME`"
+_WAYS: Final = "`as-is`, `domain:company.com`, `extra:KEY` or `configmap:NAME`"
 
 
 @dataclass(frozen=True, slots=True)
 class Naming:
     """How a user name becomes an e-mail address."""
 
-    way: Literal["as-is", "domain", "configmap"] = "as-is"
+    way: Literal["as-is", "domain", "extra", "configmap"] = "as-is"
     value: str = ""
 
 
 def read_naming(text: str) -> Naming:
-    """Read the setting: `as-is`, `domain:company.com` or `configmap:NAME`."""
+    """Read the setting: `as-is`, `domain:company.com`, `extra:KEY` or `configmap:NAME`."""
     way, _, value = text.partition(":")
     match way:
         case "as-is" if not value:
             return Naming()
         case "domain" if value and "@" not in value:
             return Naming("domain", value)
+        case "extra" if value:
+            return Naming("extra", value)
         case "configmap" if value:
             return Naming("configmap", value)
         case _:
@@ -45,16 +47,19 @@ class Directory:
     emails: Mapping[str, str] = field(default_factory=dict)  # by user; only asked when naming says so
     roles: Mapping[str, frozenset[str]] = field(default_factory=dict)  # the members of each role
 
-    def person(self, user: str, groups: Iterable[str] = ()) -> Person:
-        """Somebody, with the groups that the API server knows them in, where it was there to say so."""
-        email, known = self.email(user), tuple(groups)
+    def person(self, user: str, groups: Iterable[str] = (), extra: Mapping[str, str] | None = None) -> Person:
+        """Somebody, with what else the API server has authenticated, where it was there to say so."""
+        known = tuple(groups)
+        email = self.email(user, extra or {})
         names = {user, mailbox(email), *known} if email else {user, *known}
         roles = frozenset(role for role, members in self.roles.items() if names & members)
-        return Person(user, email, roles, known)
+        return Person(user, email, roles, known, tuple((extra or {}).items()))
 
-    def email(self, user: str) -> str:
+    def email(self, user: str, extra: Mapping[str, str]) -> str:
         """The address of a user; empty where there is none."""
         match self.naming.way:
+            case "extra":
+                return extra.get(self.naming.value, "")
             case "configmap":
                 return self.emails.get(user, "")
             case "domain" if user and "@" not in user and ":" not in user:

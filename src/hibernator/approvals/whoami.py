@@ -1,17 +1,24 @@
 """Who I am to the cluster: asked of the API server, because no kubeconfig knows it for sure."""
 
+from collections.abc import Mapping
 from typing import Final
+
+import msgspec
 
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Model, Object
+from hibernator.approvals.people import Directory
+from hibernator.decisions.approval import Person
 from hibernator.kube.client import Client
 
 MOST_GROUPS: Final = 64
+MOST_CLAIMS: Final = 8
 
 
 class _UserInfo(Model):
     username: str = ""
     groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
 class _Status(Model):
@@ -37,8 +44,12 @@ async def whoami(client: Client) -> str:
     return (await client.create(_REVIEWS, {})).status.user_info.username
 
 
-async def who_am_i(client: Client) -> tuple[str, tuple[str, ...]]:
-    """The same, with the groups that a role may name; those of Kubernetes itself are everybody's."""
+async def who_am_i(client: Client, directory: Directory) -> Person:
+    """The same, with what else is known of them that a role or an address may go by.
+
+    Groups of Kubernetes itself are everybody's, and of the rest only addresses are of use to anybody.
+    """
     found = (await client.create(_REVIEWS, {})).status.user_info
-    own = [group for group in found.groups if not group.startswith("system:")]
-    return found.username, tuple(own[:MOST_GROUPS])
+    groups = [group for group in found.groups if not group.startswith("system:")]
+    addresses = {key: values[0] for key, values in found.extra.items() if values and "@" in values[0]}
+    return directory.person(found.username, groups[:MOST_GROUPS], dict(list(addresses.items())[:MOST_CLAIMS]))

@@ -240,10 +240,10 @@ def _decide(
     context: str | None,
 ) -> None:
     async def ask(session: Session) -> str:
-        user, groups = await who_am_i(session.client)
-        matter, who = Matter(name, session.namespace), Directory().person(user, groups)
+        who = await who_am_i(session.client, Directory())
+        matter = Matter(name, session.namespace)
         await decide(session.client, matter, who, verdict, "cli", reason=reason, now=_now())
-        return user
+        return who.user
 
     try:
         user = _as("hibernator-approver", ask, kubeconfig, context, namespace)

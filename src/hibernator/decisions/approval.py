@@ -40,6 +40,7 @@ class Person:
     email: str = ""
     roles: frozenset[str] = frozenset()
     groups: tuple[str, ...] = ()
+    extra: tuple[tuple[str, str], ...] = ()  # what else was authenticated about them, by its key
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 from whenever import Instant
 
-from hibernator.api.exceptionstatus import Action
+from hibernator.api.exceptionstatus import Action, Approval, Rejection
 from hibernator.api.scheduleexception import ScheduleException, ScheduleExceptionSpec
 from hibernator.decisions.approval import Outcome, Person, Place, Request, Vote
 
@@ -104,15 +104,11 @@ def settled(exception: ScheduleException) -> Outcome | None:
     return Outcome(state, last.actor, Instant(last.timestamp), last.reason)
 
 
-def voters(exception: ScheduleException) -> dict[str, frozenset[str]]:
-    """All users who said something, each with the groups that the API server has seen them in."""
-    found: dict[str, frozenset[str]] = {}
-    for user, groups in (
-        *((yes.approved_by, yes.groups) for yes in exception.status.approvals),
-        *((no.rejected_by, no.groups) for no in exception.status.rejections),
-    ):
-        found[user] = found.get(user, frozenset()) | {*groups}
-    return found
+def voters(exception: ScheduleException) -> dict[str, Approval | Rejection]:
+    """All users who said something, each with the last entry that says what the API server knew of them."""
+    found: dict[str, Approval | Rejection] = {}
+    found |= {yes.approved_by: yes for yes in exception.status.approvals}
+    return found | {no.rejected_by: no for no in exception.status.rejections}
 
 
 def _place(email: str | None, role: str | None) -> Place | None:

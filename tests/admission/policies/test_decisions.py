@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -212,6 +213,21 @@ async def test_nobody_claims_a_group_that_is_not_theirs(room: Room, asked: str) 
     member = Somebody(room, BOB, ("leads", "developers"))
     merged(member, asked, yes(room, asked, groups=["leads"]))
     assert room.get(asked)["status"]["approvals"][0]["groups"] == ["leads"]
+
+
+async def test_nobody_claims_an_address_that_did_not_come_with_the_log_in(
+    room: Room, asked: str, tmp_path: Path
+) -> None:
+    change = {"status": {"approvals": [yes(room, asked, extra={"email": CAROL})]}}
+    told = "What a decision says in extra must be what the cluster knows of you: see `kubectl auth whoami`"
+    assert told in await room(BOB).refused("patch", asked, change, status=True)
+    place = (f"--kubeconfig={room.kubeconfig(BOB, tmp_path, email=BOB)}", "-n", room.namespace)
+    patch = ("patch", "schedex", asked, "--subresource=status", "--type=merge", "-p")
+    with pytest.raises(KubectlError, match="must be what the cluster knows of you"):
+        room.cluster.kubectl(*place, *patch, json.dumps(change))
+    honest = {"status": {"approvals": [yes(room, asked, extra={"email": BOB})]}}
+    room.cluster.kubectl(*place, *patch, json.dumps(honest))
+    assert room.get(asked)["status"]["approvals"][0]["extra"] == {"email": BOB}
 
 
 @pytest.mark.parametrize("channel", ["slack", "dashboard", "operator", "link"])
