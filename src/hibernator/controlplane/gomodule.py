@@ -55,8 +55,9 @@ def write_go_mod(
     """Write go.mod, download what the packages import, and return how many packages each takes to build."""
     theirs = msgspec.json.decode(go.run("mod", "edit", "-json", source.go_mod, cwd=work), type=_GoMod)
     (work / "go.mod").write_text(_go_mod(module, theirs), encoding="utf-8")
+    listing = ("list", "-deps", *module.tag_flags)
     return {
-        name: len(_fetching(go, module, step, "list", "-deps", *module.tag_flags, package, cwd=work).splitlines())
+        name: len(_fetching(go, module, step, *listing, package, cwd=work).splitlines())
         for name, package in packages.items()
     }
 

@@ -8,10 +8,10 @@ import json
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from hibernator.controlplane.binaries import find_or_build
 from hibernator.controlplane.cluster import running as control_plane
@@ -20,6 +20,7 @@ from hibernator.controlplane.versions import needed
 from support.account import allow
 from support.cluster import ClusterInTest
 from support.operators import Running, running
+from support.prometheus import prometheus
 from support.scaler_scenes import WEEKDAYS, Scene, workload
 
 FLEET = {
@@ -166,45 +167,35 @@ async def test_a_window_in_another_zone_opens_by_its_own_clock(scene: Scene) -> 
         await run.until(lambda: scene.replicas() == 4)
 
 
-@asynccontextmanager
-async def prometheus(answers: dict[str, str]) -> AsyncIterator[str]:
-    """Answers as Prometheus' HTTP API does: a vector of one, or its own words for a mistake."""
-
-    async def query(request: web.Request) -> web.Response:
-        value = answers.get(request.query.get("query", ""))
-        if value is None:
-            error = {"status": "error", "errorType": "bad_data", "error": "invalid parameter"}
-            return web.json_response(error, status=400)
-        result = [{"metric": {}, "value": [1772442000.0, value]}]
-        return web.json_response({"status": "success", "data": {"resultType": "vector", "result": result}})
-
-    app = web.Application()
-    app.router.add_get("/api/v1/query", query)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+def measured(address: str, query: str) -> dict[str, Any]:
+    external = {"prometheus": {"serverAddress": address, "query": query}, "min": 2, "max": 9}
+    return beta(window={"replicas": None, "external": external})
 
 
-async def test_a_measured_number_is_read_again_kept_in_bounds_and_outlives_its_source(scene: Scene) -> None:
-    answers = {"sum(queue)": "6.2"}
-    async with prometheus(answers) as address, converting(scene) as run:
-        external = {"prometheus": {"serverAddress": address, "query": "sum(queue)"}, "min": 2, "max": 9}
-        await applied(scene, workload(), beta(window={"replicas": None, "external": external}))
+async def test_a_measured_number_is_read_again_kept_in_bounds_and_outlives_its_source(
+    scene: Scene, tmp_path: Path
+) -> None:
+    async with prometheus(tmp_path) as source, converting(scene) as run:
+        await source.shows(6.2)
+        await applied(scene, workload(), measured(source.address, "sum(queue)"))
         await run.advance_to("2026-03-02T09:00:00Z")
         await run.until(lambda: scene.replicas() == 7)
-        answers["sum(queue)"] = "500"
+        await source.shows(500.0)
         await run.advance(30)
         await run.until(lambda: scene.replicas() == 9)
-        answers.clear()
+        await source.stop()
         await run.advance(30)
         await run.until(lambda: scene.condition("Degraded").get("reason") == "ExternalMetricUnavailable")
-        await run.until(lambda: "invalid parameter" in scene.condition("Degraded")["message"])
+        await run.until(lambda: "does not answer" in scene.condition("Degraded")["message"])
         assert scene.replicas() == 9
+
+
+async def test_what_prometheus_says_against_a_query_is_in_the_status(scene: Scene, tmp_path: Path) -> None:
+    async with prometheus(tmp_path) as source, converting(scene) as run:
+        await applied(scene, workload(), measured(source.address, "sum(queue"))
+        await run.advance_to("2026-03-02T09:00:00Z")
+        await run.until(lambda: "unclosed left parenthesis" in scene.condition("Degraded").get("message", ""))
+        await run.until(lambda: scene.replicas() == 2)
 
 
 async def test_a_kind_that_nobody_knows_is_a_missing_target(scene: Scene) -> None:
