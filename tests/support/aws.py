@@ -79,6 +79,7 @@ class AwsProxy:
     authorizations: list[str] = field(default_factory=list)
     on_write: Callable[[str], None] | None = None  # told of each change that AWS has made
     rewrite: Callable[[str, bytes], bytes] | None = None  # what AWS says, put differently
+    restatus: int | None = None
 
     def fail(self, action: str, fault: Fault | Lost, *, about: str = "", times: int = 1) -> None:
         """Break the next calls of a name, or those of them that speak `about` something."""
@@ -101,6 +102,8 @@ class AwsProxy:
         answer = await self._forward(request, body)
         if self.rewrite and isinstance(answer.body, bytes):
             answer.body = self.rewrite(action, answer.body)
+        if self.restatus:
+            answer.set_status(self.restatus)
         if self.on_write and action in self.changes():
             self.on_write(action)
         if rule:
@@ -170,6 +173,7 @@ class AwsInTest:
         self.proxy.authorizations.clear()
         self.proxy.on_write = None
         self.proxy.rewrite = None
+        self.proxy.restatus = None
         with urlopen(Request(f"{self.server}/moto-api/reset", method="POST")):  # noqa: S310 — on loopback
             pass
 

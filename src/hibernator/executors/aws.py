@@ -24,6 +24,7 @@ from botocore.exceptions import (
     ParamValidationError,
     PartialCredentialsError,
 )
+from botocore.parsers import ResponseParserError
 
 from hibernator import __version__
 from hibernator.executors.protocol import Job, Permanent, Retryable, Throttled
@@ -244,6 +245,9 @@ def _typed() -> Iterator[None]:
         ) from error
     except ParamValidationError as error:
         raise Permanent(f"AWS would not understand it: {error}") from error
+    except ResponseParserError as error:
+        # Its words have the whole answer in them, and whose that is, is up to who wrote the endpointURL.
+        raise Retryable("What answers is not AWS: look at endpointURL.") from error
     except (BotoCoreError, aiohttp.ClientError, OSError, TimeoutError) as error:
         raise Retryable(f"AWS did not answer: {str(error) or type(error).__name__}") from error
 
@@ -251,7 +255,7 @@ def _typed() -> Iterator[None]:
 def _meaning(error: ClientError) -> Exception:
     said = error.response.get("Error", {})
     code, message = str(said.get("Code", "")), " ".join(str(said.get("Message", "")).split())
-    if message.startswith("<"):  # something in between, which answers in HTML
+    if code.isdecimal():  # not an error of AWS, but whatever something in between has answered
         message = ""
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     told = f"{error.operation_name}: {message[:_LONGEST_MESSAGE] or code}"

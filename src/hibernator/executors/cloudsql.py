@@ -67,8 +67,9 @@ class CloudSql(Executor):
         if found is None:
             return True
         home = f"v1/projects/{_home(project, job)}"
-        operations = await project.pages("sqladmin", f"{home}/operations", "items", instance=item.key)
-        busy = any(one.get("status") != "DONE" for one in operations)
+        # The newest come first, and only one at a time is at work.
+        answer = await project.read("sqladmin", f"{home}/operations", instance=item.key, maxResults="10")
+        busy = any(one.get("status") != "DONE" for one in answer.get("items") or ())
         return not busy and (_policy(found) == _ASLEEP) == (rest == "Asleep")
 
 

@@ -100,7 +100,7 @@ class GcpProject:
                 raise Throttled(f"Google is at it ({operation.get('name')}).", retry_after=_PAUSE)
             await asyncio.sleep(_LOOK_EVERY[min(looks, len(_LOOK_EVERY) - 1)])
             looks += 1
-            operation = await self.read(api, f"{path}/operations/{operation['name']}")
+            operation = await self.read(api, f"{path}/operations/{part(str(operation.get('name', '')))}")
         if error := operation.get("error"):
             raise Retryable(f"Google could not do it: {_failure(error)}")
 
@@ -123,9 +123,11 @@ class GcpProject:
                     status, answer = await self._exchange(method, api, path, token, query, body)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise Retryable(f"Google did not answer: {str(error) or type(error).__name__}") from error
-        if status in _SUCCESS:
-            return answer
-        raise _meaning(status, answer)
+        if status not in _SUCCESS:
+            raise _meaning(status, answer or {})
+        if answer is None:
+            raise Retryable("What answers is not Google: look at endpointURL.")
+        return answer
 
     async def _exchange(
         self,
@@ -135,7 +137,7 @@ class GcpProject:
         token: str,
         query: Mapping[str, str] | None,
         body: Document | None,
-    ) -> tuple[int, Document]:
+    ) -> tuple[int, Document | None]:
         headers = {"Authorization": f"Bearer {token}", "User-Agent": f"hibernator/{__version__}"}
         base = (self.endpoint or f"https://{api}.googleapis.com").rstrip("/")
         async with self.session.request(
@@ -156,11 +158,11 @@ def part(text: str) -> str:
     return quote(text, safe=":")
 
 
-def _decoded(body: bytes) -> Document:
+def _decoded(body: bytes) -> Document | None:
     try:
         return msgspec.json.decode(body, type=dict[str, Any])
-    except msgspec.DecodeError:
-        return {}
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 def _meaning(status: int, answer: Document) -> Exception:

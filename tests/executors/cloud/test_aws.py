@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from hibernator.executors.aws import AwsAccount, AwsRefusedError, Keys, sign_in
+from hibernator.executors.protocol import ExecutorError
 from support.aws import ACCOUNT, REGION, AwsInTest
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/operator"
@@ -44,6 +45,15 @@ async def test_without_any_identity_it_is_told_how_to_give_one(
     with pytest.raises(AwsRefusedError, match="annotate the operator's service account") as caught:
         await who(account)
     assert caught.value.not_let_in
+
+
+@pytest.mark.parametrize("status", [200, 404, 500])
+async def test_what_something_else_than_aws_answers_is_not_repeated(aws: AwsInTest, status: int) -> None:
+    aws.proxy.rewrite = lambda _action, _body: b"inner secrets of another service"
+    aws.proxy.restatus = status
+    with pytest.raises(ExecutorError) as caught:
+        await aws.account().read("sts", "get_caller_identity")
+    assert "inner secrets" not in str(caught.value)
 
 
 def test_keys_do_not_show_themselves() -> None:

@@ -4,6 +4,8 @@ import json
 
 import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from hibernator.executors.gcp import GcpProject
 from hibernator.executors.gcp_tokens import MetadataTokens, NotLetInError, Tokens, read_key
@@ -41,6 +43,20 @@ async def test_the_metadata_server_gives_tokens_too(google: Google) -> None:
         tokens = Tokens(MetadataTokens(session, google.url))
         project = GcpProject(PROJECT, tokens, session, endpoint=google.url)
         assert await project.read("sqladmin", LIST) == {"items": []}
+
+
+async def test_what_something_else_than_google_answers_is_not_repeated(google: Google) -> None:
+    async def inner(_request: web.Request) -> web.Response:
+        return web.Response(text="inner secrets of another service")
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", inner)
+    async with TestServer(app) as server, aiohttp.ClientSession() as session:
+        tokens = google.project(session).tokens
+        project = GcpProject(PROJECT, tokens, session, endpoint=str(server.make_url("")).rstrip("/"))
+        with pytest.raises(Retryable, match="not Google") as caught:
+            await project.read("sqladmin", LIST)
+    assert "inner secrets" not in str(caught.value)
 
 
 async def test_nobody_there_is_worth_another_try() -> None:
