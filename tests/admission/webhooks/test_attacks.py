@@ -33,7 +33,7 @@ def quiet() -> Iterator[None]:
 
 
 async def cli(room: Room, folder: Path, user: str, *arguments: str, groups: tuple[str, ...] = ()) -> Ran:
-    given = (f"--kubeconfig={room.kubeconfig(user, folder, *groups)}", "-n", room.namespace)
+    given = (f"--kubeconfig={room.kubeconfig(user, folder, *groups, email=user)}", "-n", room.namespace)
     return await asyncio.to_thread(hibernator, "exception", *arguments, *given)
 
 
@@ -79,8 +79,11 @@ async def test_a_role_is_held_by_a_group_of_which_the_api_server_knows(
     assert "is not among those" in await message(approvers, up, name, "does not count")
     assert (await cli(approvers, tmp_path, BOB, "approve", name, groups=("leads",))).code == 0
     await up.until(lambda: approvers.get(name)["status"]["approvalState"] == "Approved")
-    approved = [one for one in approvers.get(name)["status"]["history"] if one["action"] == "approved"]
+    status = approvers.get(name)["status"]
+    approved = [one for one in status["history"] if one["action"] == "approved"]
     assert [(one["actor"], one["role"]) for one in approved] == [(BOB, "lead")]
+    known = [(one["groups"], one["extra"]) for one in status["approvals"]]
+    assert known == [(["developers"], {"email": CAROL}), (["leads"], {"email": BOB})]
     await asyncio.to_thread(approvers(ALICE).patch, name, {"spec": {"cancelled": True}})
     await up.until(lambda: approvers.get(name)["status"]["state"] == "Cancelled")
 
