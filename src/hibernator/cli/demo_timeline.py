@@ -25,6 +25,10 @@ DAYS = 2  # that the live view shows
 _TWO_WEEKS = 14
 _PROGRESS = 3  # lines below it that tell how far the start is
 _HOURS = 24
+_CAPTION = (
+    Text("Two weeks of a shop, as its schedules have it, while its cluster starts:", "italic"),
+    Text(),
+)
 
 
 def two_weeks(scene: Scene, folder: Path, width: int, ink: Ink, *, height: int | None) -> list[Text]:
@@ -33,9 +37,9 @@ def two_weeks(scene: Scene, folder: Path, width: int, ink: Ink, *, height: int |
     file.write_text(scene.text, encoding="utf-8")
     start, end = _span(scene.opens, _TWO_WEEKS)
     strips = [strip(resource, start, end) for resource in read_scene([str(file)]).resources]
-    whole = list(terminal.render(strips, width, ink))
+    whole = [*_CAPTION, *terminal.render(strips, width, ink)]
     fits = height is None or len(whole) + _PROGRESS <= height
-    return whole if fits else list(terminal.render(strips[:1], width, ink))
+    return whole if fits else [*_CAPTION, *terminal.render(strips[:1], width, ink)]
 
 
 def _span(moment: Instant, length: int) -> tuple[Instant, Instant]:
