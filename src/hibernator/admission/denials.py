@@ -23,7 +23,7 @@ _ACCOUNT: Final = "system:serviceaccount:"
 Judge = Callable[[AdmissionRequest], Awaitable[Verdict]]
 
 
-def on_record(judge: Judge, trail: Trail, now: Callable[[], Instant]) -> Judge:
+def on_record(judge: Judge, trail: Trail, now: Callable[[], Instant], patience: float = PATIENCE) -> Judge:
     """The same judge, whose refusals are in the trail. A dry run changes nothing, the trail included."""
 
     async def judged(request: AdmissionRequest) -> Verdict:
@@ -31,7 +31,7 @@ def on_record(judge: Judge, trail: Trail, now: Callable[[], Instant]) -> Judge:
         if isinstance(verdict, Denied) and not request.dry_run:
             # While the database is away it is among those that wait, for as long as this process lives.
             with contextlib.suppress(AuditUnavailable):
-                await trail.record_now(denial(request, verdict, now()), patience=PATIENCE)
+                await trail.record_now(denial(request, verdict, now()), patience=patience)
         return verdict
 
     return judged
