@@ -18,7 +18,7 @@ from hibernator.approvals.whoami import who_am_i, whoami
 from hibernator.cli import exception_view
 from hibernator.cli.cluster import Context, Everywhere, Kubeconfig, Namespace, Session, talk
 from hibernator.cli.exits import CliError, Exit
-from hibernator.cli.offline import times
+from hibernator.cli.offline import out, times
 from hibernator.cli.output import Chosen, Column, Output, moment, show
 from hibernator.decisions.approval import Verdict, mailbox
 from hibernator.decisions.scheduleexception_request import REQUESTED_BY
@@ -108,8 +108,8 @@ def view(
 
     sight = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
     if output in {Output.TABLE, Output.WIDE}:
-        for line in exception_view.lines(sight):
-            typer.echo(line)
+        console = out.console(None)
+        out.lines(console, exception_view.lines(sight, console.width, out.ink(console), _now()))
     else:
         show(EXCEPTIONS, [sight.exception], _COLUMNS, output, spaces=False)
 

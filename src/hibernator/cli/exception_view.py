@@ -4,27 +4,45 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from rich.text import Text
+from whenever import Instant
+
 from hibernator.api.exceptionstatus import HistoryEntry
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.holidaymap import HOLIDAY_MAPS
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.cli.offline.pictures.ink import Ink
+from hibernator.cli.offline.pictures.strips import Strip, strip
+from hibernator.cli.offline.pictures.terminal import render_lanes, wrapped
+from hibernator.cli.offline.scene import Resource
 from hibernator.cli.output import moment
 from hibernator.decisions.impact import Change, changes
 from hibernator.kube.client import Client
 from hibernator.kube.errors import Forbidden, NotFound
+from hibernator.schedule.bend import NamedException
 from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays, load_holidays
+from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.problems import check_exception, check_schedule
 from hibernator.schedule.verdicts import State
 
-_MOST_CHANGES: Final = 10
+_MOST_DAYS: Final = 7
+_MOST_CHANGES: Final = 5
 _LOCAL: Final = "%a %Y-%m-%d %H:%M"
+
+
+@dataclass(frozen=True, slots=True)
+class Bend:
+    """The plan over the validity, without the exception and with it."""
+
+    before: Strip
+    after: Strip
+    changes: tuple[Change, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
     exception: ScheduleException
-    plan: HibernatePlan | None  # None when it is gone, or hidden from the one who looks
-    changes: tuple[Change, ...] = ()
+    bend: Bend | None  # None when the plan is gone, or hidden from the one who looks, or makes no sense
 
 
 async def look(client: Client, name: str, namespace: str) -> Sight:
@@ -34,8 +52,8 @@ async def look(client: Client, name: str, namespace: str) -> Sight:
     except (NotFound, Forbidden):
         return Sight(exception, None)
     if any(check_exception(exception.spec)) or any(check_schedule(plan.spec.schedule)):
-        return Sight(exception, plan)
-    return Sight(exception, plan, changes(plan, exception, await _holidays(client, plan)))
+        return Sight(exception, None)
+    return Sight(exception, bend(plan, exception, await _holidays(client, plan)))
 
 
 async def _holidays(client: Client, plan: HibernatePlan) -> Holidays:
@@ -51,80 +69,113 @@ async def _holidays(client: Client, plan: HibernatePlan) -> Holidays:
     return load_holidays(block, data)[0]
 
 
-def lines(sight: Sight) -> Iterator[str]:
+def bend(plan: HibernatePlan, exception: ScheduleException, holidays: Holidays) -> Bend:
+    """Whole days of the plan's own clock, so that what surrounds a change is seen, too."""
+    schedule, spec = plan.spec.schedule, exception.spec
+    first, last = (Instant(at).to_tz(schedule.timezone) for at in (spec.valid_from, spec.valid_until))
+    start, end = first.start_of("day").to_instant(), last.start_of("day").add(days=1).to_instant()
+
+    def drawn(*bends: NamedException) -> Strip:
+        timeline = PlanTimeline(schedule, bends, holidays)
+        return strip(
+            Resource(PLANS.kind, plan.metadata.namespace, plan.metadata.name, timeline, holidays), start, end
+        )
+
+    after = drawn((exception.metadata.name, spec))
+    return Bend(drawn(), after, changes(plan, exception, holidays))
+
+
+def lines(sight: Sight, width: int, ink: Ink, now: Instant) -> Iterator[Text]:
     """All of it, from what it is to what was done."""
     exception = sight.exception
-    spec, status, metadata = exception.spec, exception.status, exception.metadata
-    yield f"{metadata.namespace}/{metadata.name} {_DOES[spec.type]} HibernatePlan {spec.plan_ref.name}"
-    impact = status.impact
-    facts = (
-        ("state", status.state or "not seen by the operator yet"),
-        ("message", status.message),
-        ("reason", spec.reason or ""),
-        ("requested by", status.requested_by),
-        ("valid from", moment(spec.valid_from)),
-        ("valid until", moment(spec.valid_until)),
-        ("lead time", spec.lead_time or ""),
-        ("workloads", "" if impact is None or impact.workloads is None else str(impact.workloads)),
-    )
-    for title, value in facts:
+    spec, metadata = exception.spec, exception.metadata
+    what = f"{metadata.namespace}/{metadata.name} {_DOES[spec.type]} HibernatePlan {spec.plan_ref.name}"
+    yield from wrapped(what, width, style="bold")
+    for title, value in _facts(exception):
         if value:
-            yield f"  {title:<13} {value}"
-    yield from _windows(exception)
+            yield from wrapped(value, width, bullet=f"  {title:<13} ")
+    yield Text("Windows", "bold")
+    for window in spec.windows:
+        yield from wrapped(", ".join(window.days_of_week), width, bullet=f"  {window.start}-{window.end} ")
     yield from _approvals(exception)
-    yield from _changes(sight)
-    if status.history:
-        yield "History"
-        yield from map(_told, status.history)
+    yield from _changes(sight, width, ink, now)
+    if exception.status.history:
+        yield Text("History", "bold")
+    for entry in exception.status.history:
+        yield from wrapped(_told(entry), width, bullet=f"  {moment(entry.timestamp)} ")
 
 
-def _windows(exception: ScheduleException) -> Iterator[str]:
-    yield "Windows"
-    for window in exception.spec.windows:
-        yield f"  {window.start}-{window.end} {', '.join(window.days_of_week)}"
+def _facts(exception: ScheduleException) -> Iterator[tuple[str, str]]:
+    spec, status = exception.spec, exception.status
+    yield "state", status.state or "not seen by the operator yet"
+    yield "message", status.message
+    yield "reason", spec.reason or ""
+    yield "requested by", status.requested_by
+    yield "valid from", moment(spec.valid_from)
+    yield "valid until", moment(spec.valid_until)
+    yield "lead time", spec.lead_time or ""
+    if (impact := status.impact) and impact.workloads is not None:
+        yield "workloads", str(impact.workloads)
 
 
-def _approvals(exception: ScheduleException) -> Iterator[str]:
+def _approvals(exception: ScheduleException) -> Iterator[Text]:
     status = exception.status
     if not exception.spec.approval_required:
         return
-    yield f"Approvals ({status.approval_progress or 'nobody was asked yet'})"
+    yield Text(f"Approvals ({status.approval_progress or 'nobody was asked yet'})", "bold")
     for one in status.required_approvals:
-        yield f"  {one.status:<9} {one.email or one.role}"
+        who = one.email or f"somebody with the role {one.role}"
+        yield Text(f"  {one.status:<9} {who}", _STYLES.get(one.status, ""))
     counted = {entry.actor for entry in status.history if entry.action in {"approved", "rejected"}}
     for user in (
         *(yes.approved_by for yes in status.approvals),
         *(no.rejected_by for no in status.rejections),
     ):
         if user not in counted:
-            yield f"  the word of {user} is not counted"
+            yield Text(f"  the word of {user} is not counted")
 
 
-def _changes(sight: Sight) -> Iterator[str]:
-    """The timeline before and after, as far as they differ."""
-    if sight.plan is None:
-        yield "What changes cannot be told: the plan is gone, or you may not see it."
+def _changes(sight: Sight, width: int, ink: Ink, now: Instant) -> Iterator[Text]:
+    """The timeline before and after, on the days on which they differ."""
+    if (bent := sight.bend) is None:
+        yield from wrapped(
+            "What changes cannot be told: the plan is gone, or you may not see it, or one of the two has "
+            "mistakes.",
+            width,
+        )
         return
-    asleep = sum(change.hours for change in sight.changes if change.state is State.ASLEEP)
-    awake = sum(change.hours for change in sight.changes if change.state is State.AWAKE)
-    zone = sight.plan.spec.schedule.timezone
-    yield f"What changes ({zone}): {asleep:g} hours asleep gained, {awake:g} hours asleep lost"
-    for change in sight.changes[:_MOST_CHANGES]:
+    zone = bent.after.resource.zone.name
+    yield from wrapped(f"What changes ({zone}): {_amounts(bent.changes)}", width, style="bold")
+    if not bent.changes:
+        return
+    yield from render_lanes(bent.before, bent.after, width, ink, since=now, most=_MOST_DAYS)
+    for change in bent.changes[:_MOST_CHANGES]:
         start, end = (at.to_tz(zone).to_stdlib().strftime(_LOCAL) for at in (change.start, change.end))
         words = "asleep instead of awake" if change.state is State.ASLEEP else "awake instead of asleep"
-        yield f"  {start} until {end}: {words}"
-    if (more := len(sight.changes) - _MOST_CHANGES) > 0:
-        yield f"  and {more} more"
+        yield from wrapped(f"{start} until {end}: {words}", width, bullet="  ")
+    if (more := len(bent.changes) - _MOST_CHANGES) > 0:
+        yield Text(f"  and {more} more")
+
+
+def _amounts(found: tuple[Change, ...]) -> str:
+    asleep = sum(change.hours for change in found if change.state is State.ASLEEP)
+    awake = sum(change.hours for change in found if change.state is State.AWAKE)
+    told = [
+        f"{hours:.2f}".rstrip("0").rstrip(".") + f" hours asleep {word}"
+        for hours, word in ((asleep, "gained"), (awake, "lost"))
+        if hours
+    ]
+    return ", ".join(told) or "nothing, the plan rests the same way without it"
 
 
 def _told(entry: HistoryEntry) -> str:
     role = f" as {entry.role}" if entry.role else ""
     channel = f" through {entry.channel}" if entry.channel else ""
     reason = f": {entry.reason}" if entry.reason else ""
-    who = entry.actor or "nobody known"
-    return f"  {moment(entry.timestamp)} {entry.action} by {who}{role}{channel}{reason}"
+    return f"{entry.action} by {entry.actor or 'nobody known'}{role}{channel}{reason}"
 
 
+_STYLES: Final = {"approved": "green", "rejected": "red"}
 _DOES: Final = {
     "extend": "adds sleep to",
     "suspend": "keeps awake",

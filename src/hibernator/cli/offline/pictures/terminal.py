@@ -6,6 +6,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from rich.text import Text
+from whenever import Instant
 
 from hibernator.cli.offline.pictures.days import Day, days, within
 from hibernator.cli.offline.pictures.ink import (
@@ -20,7 +21,7 @@ from hibernator.cli.offline.pictures.ink import (
     Look,
 )
 from hibernator.cli.offline.pictures.notes import footnotes, notes
-from hibernator.cli.offline.pictures.strips import Change, Strip, totals
+from hibernator.cli.offline.pictures.strips import Change, Strip, changes, totals
 from hibernator.cli.offline.pictures.tones import Tone, is_asleep, tone
 from hibernator.schedule.spans import Span
 from hibernator.schedule.ticks import DAY, from_instant
@@ -52,6 +53,27 @@ def render_changes(strip: Strip, changes: Sequence[Change], width: int, ink: Ink
     yield from _Sheet(strip, width, ink, changes).changed_days()
 
 
+def render_lanes(
+    before: Strip, after: Strip, width: int, ink: Ink, *, since: Instant, most: int
+) -> Iterator[Text]:
+    """Days on which two versions differ, one above the other: those to come, or else those that were."""
+    was, becomes = _Sheet(before, width, ink), _Sheet(after, width, ink)
+    spans = [change[:2] for change in changes(before.intervals, after.intervals)]
+    found = [
+        day
+        for day in days(after.resource.zone, after.first, after.last)
+        if any(day.touches(*span) for span in spans)
+    ]
+    coming = [day for day in found if day.touches(from_instant(since), after.last)] or found
+    yield Text(was.axis(), style="dim")
+    for day in coming[:most]:
+        yield was.lane(day, "before")
+        yield becomes.lane(day, "after", label=False)
+    if len(coming) > most:
+        yield Text(f"and {len(coming) - most} more days")
+    yield from becomes.legend(was)
+
+
 def spread(day: Day, spans: Sequence[Span], cells: int) -> list[tuple[int | None, int]]:
     """For each cell of a day the span that holds for most of it, by its number, and for how long."""
     width = DAY // cells
@@ -78,41 +100,45 @@ class _Sheet:
         self._tones = [tone(each) for each in strip.intervals]
         self._is_plan = strip.resource.is_plan
         self._most = max((each.value for each in strip.intervals if not self._is_plan), default=0)
-        self._used: set[Tone] = set()
+        self.used: set[Tone] = set()
         self._overlaid: dict[str, tuple[str, str]] = {}  # a character, its style and its meaning
 
     def lines(self) -> Iterator[Text]:
         resource = self._strip.resource
         yield Text.assemble((resource.title, "bold"), f"  {resource.zone.name}")
-        yield Text(self._axis(), style="dim")
+        yield Text(self.axis(), style="dim")
         for day in days(resource.zone, self._strip.first, self._strip.last):
             yield self._day(day)
         yield Text(totals(self._strip), style="bold")
-        yield from self._legend()
+        yield from self.legend()
         for mark, name, about in footnotes(self._strip):
             lines = [*wrapped(f"{name}: {about}", self._width, bullet=f"{self._ink.marks[mark]} ")]
             lines[0].stylize("bold", 0, len(name) + 2)
             yield from lines
 
     def changed_days(self) -> Iterator[Text]:
-        yield Text(self._axis(), style="dim")
+        yield Text(self.axis(), style="dim")
         for day in days(self._strip.resource.zone, self._strip.first, self._strip.last):
             if any(day.touches(change.start, change.end) for change in self._changes):
                 yield self._day(day)
-        yield from self._legend()
+        yield from self.legend()
 
-    def _axis(self) -> str:
+    def axis(self) -> str:
         step = 3 if self._per_hour > 1 else 6
         marks = "".join(f"{hour:02}".ljust(step * self._per_hour) for hour in range(0, _HOURS, step))
         return " " * _LABEL + marks.rstrip()
 
-    def _day(self, day: Day) -> Text:
-        line = Text(f"{day.date:%a %d %b} ")
+    def lane(self, day: Day, said: str, *, label: bool = True) -> Text:
+        """A day with a word beside it; without a label it belongs to the one above."""
+        line = Text(f"{day.date:%a %d %b} " if label else " " * _LABEL)
         for style, run in groupby(self._row(day), key=itemgetter(1)):
             line.append("".join(character for character, _ in run), style)
-        line.append(f" {self._notes(day)}", "dim")
+        line.append(f" {self._shortened(said)}", "dim")
         line.rstrip()
         return line
+
+    def _day(self, day: Day) -> Text:
+        return self.lane(day, self._notes(day))
 
     def _shortened(self, said: str) -> str:
         room = self._width - _LABEL - self._cells - 1
@@ -132,7 +158,7 @@ class _Sheet:
         if index is None:
             return " ", ""
         held = self._tones[index]
-        self._used.add(held)
+        self.used.add(held)
         if self._is_plan:
             return self._ink.tones[held], STYLES[held]
         replicas = self._strip.intervals[index].value
@@ -172,15 +198,17 @@ class _Sheet:
 
     def _notes(self, day: Day) -> str:
         said = (f"{self._ink.marks[note.mark]} {note.text}".lstrip() for note in notes(self._strip, day))
-        return self._shortened(", ".join(said))
+        return ", ".join(said)
 
-    def _legend(self) -> Iterator[Text]:
+    def legend(self, *others: "_Sheet") -> Iterator[Text]:
+        """What the characters mean that were used so far, here or on the others."""
+        self.used.update(*(other.used for other in others))
         entries: list[Look] = []
         if self._is_plan:
             entries += [
                 (self._ink.tones[each], STYLES[each], words)
                 for each, words in MEANINGS.items()
-                if each in self._used
+                if each in self.used
             ]
         entries += [(character, *rest) for character, rest in sorted(self._overlaid.items())]
         line = Text()
