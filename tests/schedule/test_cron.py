@@ -155,7 +155,8 @@ def test_pairs_become_the_windows_in_which_they_sleep(
         ("0 " + "9" * 5000 + " * * *", "0 6 * * *", "is not understood"),
         ("0 20 * * ,", "0 6 * * *", "'' is not understood"),
         ("0 6 * * *", "0 6 * * 1-5", "both fire on Mon 06:00"),
-        ("0 20 * * *", "59 23 * * *", "fires at 23:59, which windows read as the end of the day"),
+        ("0 6 * * 1-5", "0 6 * * 1-5", "both fire on Mon 06:00"),
+        ("0 20 * * *", "59 23 * * *", "wakes up on Mon 23:59, and windows read 23:59 as the end of the day"),
         ("*/2 * * * *", "1-57/2 * * * *", "windows, and a plan may have 64"),
     ],
 )

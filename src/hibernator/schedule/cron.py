@@ -12,13 +12,11 @@ from hibernator.api.hibernateplan import Schedule
 from hibernator.api.windows import OffHourWindow
 from hibernator.schedule.cron_fields import MINUTES_A_DAY, MINUTES_A_WEEK, firings
 from hibernator.schedule.errors import ScheduleError
+from hibernator.schedule.sleeps import minute_text, off_hours_of
 from hibernator.schedule.spans import Span, Spans, union
 from hibernator.schedule.ticks import MINUTE
 from hibernator.schedule.windows import off_hours
-from hibernator.schedule.words import DAYS, clock, days_text
 from hibernator.schedule.zones import zone_of
-
-_MOST_WINDOWS = 64  # as many as a plan may have
 
 
 class CronPair(NamedTuple):
@@ -61,27 +59,22 @@ def convert_off_hours_to_cron(windows: Sequence[OffHourWindow]) -> tuple[CronPai
 
 
 def cron_to_off_hours(hibernate: str, wake_up: str) -> Migrated:
-    """The windows that sleep from each `hibernate` until the next `wakeUp`."""
+    """The windows that a pair of an old plan stands for."""
+    begins, ends = firings(hibernate), firings(wake_up)
+    if nights := _written_before_overnight_windows(begins, ends):
+        return Migrated(off_hours_of(nights), _notes(_sleeps(begins, ends)))
+    return Migrated(lines_to_off_hours(hibernate, wake_up))
+
+
+def lines_to_off_hours(hibernate: str, wake_up: str) -> tuple[OffHourWindow, ...]:
+    """The windows that sleep from each `hibernate` until the next `wakeUp`, as the lines run."""
     begins, ends = firings(hibernate), firings(wake_up)
     if both := begins & ends:
         raise ScheduleError(
-            f"hibernate {hibernate!r} and wakeUp {wake_up!r} both fire on {_text(min(both))}",
+            f"hibernate {hibernate!r} and wakeUp {wake_up!r} both fire on {minute_text(min(both))}",
             "Let them fire at different times.",
         )
-    nights = _written_before_overnight_windows(begins, ends)
-    sleeps = nights or _sleeps(begins, ends)
-    if any(end % MINUTES_A_DAY == MINUTES_A_DAY - 1 for _, end in sleeps):
-        raise ScheduleError(
-            f"wakeUp {wake_up!r} fires at 23:59, which windows read as the end of the day",
-            "Wake up at 23:58 or at 00:00.",
-        )
-    windows = _windows(sleeps)
-    if len(windows) > _MOST_WINDOWS:
-        raise ScheduleError(
-            f"{hibernate!r} and {wake_up!r} make {len(windows)} windows, and a plan may have {_MOST_WINDOWS}",
-            "Hibernate less often.",
-        )
-    return Migrated(windows, _notes(_sleeps(begins, ends)) if nights else ())
+    return off_hours_of(_sleeps(begins, ends))
 
 
 def _week_of(windows: Sequence[OffHourWindow]) -> Spans:
@@ -125,7 +118,7 @@ def _written_before_overnight_windows(begins: frozenset[int], ends: frozenset[in
     """Nights of pairs like `0 20 * * 1-5` and `0 6 * * 1-5`, whose days are those on which nights begin."""
     times = {begin % MINUTES_A_DAY for begin in begins}, {end % MINUTES_A_DAY for end in ends}
     days = {begin // MINUTES_A_DAY for begin in begins}, {end // MINUTES_A_DAY for end in ends}
-    if len(times[0]) != 1 or len(times[1]) != 1 or days[0] != days[1] or min(times[1]) > min(times[0]):
+    if len(times[0]) != 1 or len(times[1]) != 1 or days[0] != days[1] or min(times[1]) >= min(times[0]):
         return []
     if {(day + 1) % 7 for day in days[0]} == days[0]:
         return []
@@ -135,41 +128,6 @@ def _written_before_overnight_windows(begins: frozenset[int], ends: frozenset[in
 
 def _notes(literally: list[Span]) -> tuple[str, ...]:
     longest = max(literally, key=lambda span: span[1] - span[0])
-    slept = f"{_text(longest[0])} until {_text(longest[1])}"
+    slept = f"{minute_text(longest[0])} until {minute_text(longest[1])}"
     meaning = "The days are read as those on which a night begins."
     return (f"{meaning} As plain cron lines, the pair slept from {slept}: add windows if it shall stay so.",)
-
-
-def _windows(sleeps: Iterable[Span]) -> tuple[OffHourWindow, ...]:
-    kinds: dict[tuple[str, str], list[int]] = {}
-    for sleep in sleeps:
-        for start, end in _by_day(*sleep):
-            times = clock(start % MINUTES_A_DAY * MINUTE), _end(start, end)
-            kinds.setdefault(times, []).append(start // MINUTES_A_DAY % 7)
-    return tuple(
-        OffHourWindow(
-            start=start, end=end, days_of_week=tuple(DAYS[day].upper() for day in sorted(set(days)))
-        )
-        for (start, end), days in kinds.items()
-    )
-
-
-def _by_day(start: int, end: int) -> Iterable[Span]:
-    """A window is shorter than a day; a longer sleep is cut at each midnight."""
-    if end - start < MINUTES_A_DAY:
-        yield start, end
-        return
-    while start < end:
-        midnight = (start // MINUTES_A_DAY + 1) * MINUTES_A_DAY
-        yield start, min(midnight, end)
-        start = midnight
-
-
-def _end(start: int, end: int) -> str:
-    whole_rest_of_day = end % MINUTES_A_DAY == 0 and end // MINUTES_A_DAY == start // MINUTES_A_DAY + 1
-    return "23:59" if whole_rest_of_day else clock(end % MINUTES_A_DAY * MINUTE)
-
-
-def _text(minute: int) -> str:
-    day = minute // MINUTES_A_DAY % 7
-    return f"{days_text([day])} {clock(minute % MINUTES_A_DAY * MINUTE)}"
