@@ -162,13 +162,15 @@ def convert(
     filename: Files,
     to: Annotated[Format, typer.Option("--to", help="The format of the plans that are printed.")],
 ) -> None:
-    """Convert plans between cron lines and off-hours.
+    """Convert other formats to plans with off-hours, or such plans to cron lines.
 
-    Prints all documents: plans are converted (and lose their comments), everything else stays as it is.
-    To off-hours, plans and exceptions also move to the group hibernator.ardikabs.com. What has no equivalent
-    is refused.
+    To off-hours: plans with cron lines, also of the group that they used to be in; SleepInfos of kube-green;
+    and the annotations of kube-downscaler on workloads and Namespaces. All documents are printed. What is
+    converted loses its comments, everything else stays as it is, and what has no equivalent is refused.
 
     `hibernator convert -f old/ --to off-hours > plans.yaml`
+
+    `kubectl get sleepinfo,deployment -A -o yaml | hibernator convert -f - --to off-hours`
     """
     from hibernator.cli.offline.convert import run
 

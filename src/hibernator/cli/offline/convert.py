@@ -1,4 +1,7 @@
-"""`hibernator convert`: plans from cron lines to off-hours, or back, with everything around them kept."""
+"""`hibernator convert`: other formats to plans with off-hours, or plans to cron lines.
+
+Everything around what is converted is kept as it is written.
+"""
 
 import copy
 import re
@@ -8,9 +11,10 @@ import msgspec
 
 from hibernator.api.hibernateplan import Schedule
 from hibernator.api.problem import Problem
-from hibernator.cli.offline import out
+from hibernator.cli.offline import downscaler, out, sleepinfo
 from hibernator.cli.offline.checks import timing_mistakes
 from hibernator.cli.offline.commands import Format
+from hibernator.cli.offline.drafts import Draft
 from hibernator.cli.offline.loading.documents import OLD_GROUP, Document, Mistake, load
 from hibernator.cli.offline.loading.writing import write
 from hibernator.cli.offline.migrate import is_old, migrated
@@ -25,7 +29,11 @@ _COMMENT = re.compile(r"(^|\s)#", re.MULTILINE)
 def run(files: Sequence[str], to: Format) -> None:
     loaded = load(files)
     converter = _Converter(to)
-    texts = [text for document in loaded.documents for text in converter.converted(document)]
+    drafts = [Draft(document) for document in loaded.documents]
+    if to is Format.OFF_HOURS:
+        sleepinfo.convert(drafts)
+        downscaler.convert(drafts)
+    texts = [text for draft in drafts for text in converter.converted(draft)]
     refuse([*loaded.mistakes, *converter.mistakes])
     out.data("---\n".join(texts))
     out.notes(converter.notes or ["nothing needed converting."])
@@ -37,13 +45,23 @@ class _Converter:
         self.mistakes: list[Mistake] = []
         self.notes: list[str] = []
 
-    def converted(self, document: Document) -> list[str]:
+    def converted(self, draft: Draft) -> list[str]:
         """The document, or the documents, that take its place."""
+        document = draft.document
+        self.mistakes += [document.mistake(problem) for problem in draft.problems]
+        if draft.changed:
+            return self._redrafted(draft)
         if self._to is Format.OFF_HOURS and is_old(document):
             return self._to_off_hours(document)
         if self._to is Format.CRON and document.is_a("HibernatePlan") and not is_old(document):
             return self._to_cron(document)
         return [_as_written(document)]
+
+    def _redrafted(self, draft: Draft) -> list[str]:
+        plain = f"{draft.document.title} lost annotations of kube-downscaler that said nothing."
+        self._remark(draft.document, draft.notes or [plain])
+        kept = [] if draft.replaced else [write(draft.value)]
+        return [*kept, *map(write, draft.made)]
 
     def _to_off_hours(self, document: Document) -> list[str]:
         modern = migrated(document)
@@ -84,9 +102,11 @@ class _Converter:
         return plans
 
     def _tell(self, document: Document, *remarks: str) -> None:
+        self._remark(document, [f"{document.title} was converted to {self._to}.", *remarks])
+
+    def _remark(self, document: Document, remarks: Sequence[str]) -> None:
         lost = " Its comments are lost." if _COMMENT.search(document.text) else ""
-        self.notes.append(f"{document.title} was converted to {self._to}.{lost}")
-        self.notes += remarks
+        self.notes += [f"{remarks[0]}{lost}", *remarks[1:]]
 
 
 def _as_written(document: Document) -> str:
