@@ -65,9 +65,12 @@ async def _bad_policies(patient: Patient) -> Findings:
         kind, name = ours["kind"], ours["metadata"]["name"]
         found = await patient.asker.get(f"{_ADMISSION}/{_PLURALS[kind]}/{name}")
         fix = apply(patient.home)
+        if found.forbidden:
+            saw = f"you may not read them: {found.message}"
+            yield Finding("policies", Level.SKIP, saw, "Run the doctor as an administrator.")
+            return
         if not found.ok:
-            level = Level.SKIP if found.forbidden else Level.FAIL
-            yield Finding("policies", level, f"{kind} {name} {_absent(found)}", fix)
+            yield Finding("policies", Level.FAIL, f"{kind} {name} {_absent(found)}", fix)
         # The API server writes out defaults.
         elif place := difference(ours["spec"], found.body["spec"], "spec", more=True):
             saw = f"{kind} {name} is not as this version has it for {patient.home.user}, first at {place}"
