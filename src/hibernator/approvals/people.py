@@ -52,8 +52,9 @@ class Directory:
         known = tuple(groups)
         email = self.email(user, extra or {})
         names = {user, mailbox(email), *known} if email else {user, *known}
-        roles = frozenset(role for role, members in self.roles.items() if names & members)
-        return Person(user, email, roles, known, tuple((extra or {}).items()))
+        roles = {role for role, members in self.roles.items() if names & members}
+        roles |= {group for group in known if group not in self.roles}  # a group is a role, if nobody else is
+        return Person(user, email, frozenset(roles), known, tuple((extra or {}).items()))
 
     def email(self, user: str, extra: Mapping[str, str]) -> str:
         """The address of a user; empty where there is none."""

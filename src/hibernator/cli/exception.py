@@ -1,10 +1,9 @@
 """`hibernator exception`: ask for a schedule to be bent, see who must agree, and decide."""
 
 import re
-import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import typer
@@ -17,12 +16,13 @@ from hibernator.approvals.people import Directory
 from hibernator.approvals.whoami import who_am_i, whoami
 from hibernator.cli import exception_view
 from hibernator.cli.cluster import Context, Everywhere, Kubeconfig, Namespace, Session, talk
+from hibernator.cli.exception_list import COLUMNS, Filter, follow
+from hibernator.cli.exception_word import heard
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.offline import out, times
-from hibernator.cli.output import Chosen, Column, Output, moment, show
-from hibernator.decisions.approval import Verdict, mailbox
+from hibernator.cli.output import Chosen, Output, show
+from hibernator.decisions.approval import DONE, Verdict
 from hibernator.decisions.scheduleexception_request import REQUESTED_BY
-from hibernator.kube.cache import Cache
 from hibernator.kube.errors import Forbidden
 
 R = TypeVar("R")
@@ -57,7 +57,10 @@ _WINDOW: Final = re.compile(r"(\d{1,2}:\d{2})-(\d{1,2}:\d{2})\s+([A-Za-z]+(?:\s*
 def list_(
     pending: Annotated[bool, typer.Option("--pending", help="Only those that wait for approval.")] = False,
     mine: Annotated[
-        bool, typer.Option("--mine", help="Only those that I asked for or that name me as an approver.")
+        bool,
+        typer.Option(
+            "--mine", help="Only those that I asked for, or that I or a group of mine must agree to."
+        ),
     ] = False,
     role: Annotated[
         str | None, typer.Option("--role", help="Only those that this role must agree to.")
@@ -76,18 +79,18 @@ def list_(
 
     For example: `hibernator exception list --pending --mine -A`
     """
-    wanted = _Filter(pending=pending, role=role, state=state)
+    wanted = Filter(pending=pending, role=role, state=state)
 
     async def ask(session: Session) -> list[ScheduleException]:
         where = "" if everywhere else session.namespace
-        chosen = replace(wanted, mine=await whoami(session.client)) if mine else wanted
+        chosen = replace(wanted, mine=await who_am_i(session.client, Directory())) if mine else wanted
         if watch:
-            await _follow(session, where, chosen)
+            await follow(session, where, chosen, output)
         return [one for one in await session.client.list(EXCEPTIONS, where) if chosen.lets(one)]
 
     shown = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
     shown.sort(key=lambda one: (one.metadata.namespace, one.metadata.name))
-    show(EXCEPTIONS, shown, _COLUMNS, output, spaces=everywhere)
+    show(EXCEPTIONS, shown, COLUMNS, output, spaces=everywhere)
 
 
 @app.command()
@@ -111,7 +114,7 @@ def view(
         console = out.console(None)
         out.lines(console, exception_view.lines(sight, console.width, out.ink(console), _now()))
     else:
-        show(EXCEPTIONS, [sight.exception], _COLUMNS, output, spaces=False)
+        show(EXCEPTIONS, [sight.exception], COLUMNS, output, spaces=False)
 
 
 @app.command()
@@ -243,13 +246,13 @@ def _decide(
         who = await who_am_i(session.client, Directory())
         matter = Matter(name, session.namespace)
         await decide(session.client, matter, who, verdict, "cli", reason=reason, now=_now())
-        return who.user
+        answer = await heard(session.client, name, session.namespace, who.user)
+        return f"{who.user} {DONE[verdict]} {name}\n{answer}"
 
     try:
-        user = _as("hibernator-approver", ask, kubeconfig, context, namespace)
+        typer.echo(_as("hibernator-approver", ask, kubeconfig, context, namespace))
     except NotAcceptedError as error:
         raise CliError(str(error), hint=f"See `hibernator exception view {name}`.") from error
-    typer.echo(f"{user} {'approved' if verdict == 'approve' else 'rejected'} {name}")
 
 
 def _set(
@@ -297,56 +300,3 @@ def _window(text: str) -> dict[str, Any]:
 
 def _now() -> Instant:
     return Instant.now().round("second", mode="floor")
-
-
-@dataclass(frozen=True, slots=True)
-class _Filter:
-    """Which exceptions somebody wants to see."""
-
-    pending: bool
-    role: str | None
-    state: str | None
-    mine: str | None = None  # the user to whom they matter
-
-    def lets(self, one: ScheduleException) -> bool:
-        spec, status = one.spec, one.status
-        return (
-            (not self.pending or status.approval_state == "Pending")
-            and (self.role is None or self.role in spec.approval_required_roles)
-            and (self.state is None or status.state == self.state)
-            and (self.mine is None or _matters_to(self.mine, one))
-        )
-
-
-def _matters_to(user: str, one: ScheduleException) -> bool:
-    named = {mailbox(email) for email in one.spec.approver_emails}
-    return one.status.requested_by == user or mailbox(user) in named
-
-
-async def _follow(session: Session, where: str, chosen: _Filter) -> None:
-    """Print a line for each exception, and for each change of its state or message, for ever."""
-
-    def tell(old: ScheduleException | None, new: ScheduleException | None) -> None:
-        if new is None or not chosen.lets(new):
-            return
-        status = new.status
-        if old is None or (old.status.state, old.status.message) != (status.state, status.message):
-            name = f"{new.metadata.namespace}/{new.metadata.name}"
-            typer.echo(f"{name}   {status.state or '-'}   {status.message}")
-            sys.stdout.flush()
-
-    exceptions = Cache(session.client, EXCEPTIONS, where)
-    exceptions.on_change(tell)
-    await exceptions.run()
-
-
-_COLUMNS: Final[tuple[Column[ScheduleException], ...]] = (
-    Column("Plan", lambda one: one.spec.plan_ref.name),
-    Column("Type", lambda one: one.spec.type),
-    Column("State", lambda one: one.status.state or ""),
-    Column("Approvals", lambda one: one.status.approval_progress),
-    Column("Until", lambda one: moment(one.spec.valid_until)),
-    Column("From", lambda one: moment(one.spec.valid_from), wide=True),
-    Column("Requested by", lambda one: one.status.requested_by, wide=True),
-    Column("Message", lambda one: one.status.message, wide=True),
-)

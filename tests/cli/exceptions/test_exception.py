@@ -4,58 +4,11 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-import yaml
-from structlog.testing import capture_logs
 
 from hibernator.audit.database import Database
-from support.cluster import ClusterInTest
-from support.command import Ran, hibernator
-from support.exception_scenes import ExceptionScene
+from support.command import hibernator
 from support.operators import running
-from support.plan_scenes import noop, plan
-from support.policed import police
-
-ALICE, BOB, CAROL = "alice@company.com", "bob@company.com", "carol@company.com"
-
-
-class People(ExceptionScene):
-    folder: Path
-
-    def kubeconfig(self, user: str, *groups: str) -> Path:
-        """What a user would have at home; in a real cluster their groups bring the permissions."""
-        document = yaml.safe_load(self.cluster.kubeconfig.read_text())
-        document["users"][0]["user"] |= {"as": user, "as-groups": list(groups)}
-        path = self.folder / f"{user}.yaml"
-        path.write_text(yaml.safe_dump(document))
-        return path
-
-    def ran(self, user: str, *arguments: str, groups: tuple[str, ...] = ("system:masters",)) -> Ran:
-        path = self.kubeconfig(user, *groups)
-        return hibernator("exception", *arguments, f"--kubeconfig={path}", "-n", self.namespace)
-
-    def ask(self, user: str, *arguments: str) -> str:
-        done = self.ran(user, *arguments)
-        assert done.code == 0, done.err
-        return done.out
-
-    def wish(self, name: str, *arguments: str) -> str:
-        window, until = "12:00-13:00 MON,TUE", "2026-03-20T00:00:00Z"
-        given = ["--plan", "dev-plan", "--type", "extend", "--until", until, "--window", window]
-        return self.ask(ALICE, "create", name, *given, "--from", "2026-03-02T00:00:00Z", *arguments)
-
-
-@pytest.fixture
-def people(crds: ClusterInTest, namespace: str, tmp_path: Path) -> Iterator[People]:
-    police(crds, namespace)
-    scene = People(crds, namespace)
-    scene.folder = tmp_path
-    scene.apply(plan(noop("nothing"), name="dev-plan"))
-    with capture_logs():  # the operator runs in this process, and would write into what commands print
-        yield scene
+from support.people import ALICE, BOB, CAROL, People
 
 
 async def test_an_exception_goes_from_the_wish_to_its_end(people: People) -> None:
@@ -70,7 +23,8 @@ async def test_an_exception_goes_from_the_wish_to_its_end(people: People) -> Non
         assert row.split() == ["event", "dev-plan", "extend", "Pending", "0/2", "2026-03-20T00:00:00Z"]
         assert await call(people.ask, "dave@company.com", "list", "--mine") == ""
         assert (
-            await call(people.ask, BOB, "approve", "event", "--comment", "fine") == f"{BOB} approved event\n"
+            await call(people.ask, BOB, "approve", "event", "--comment", "fine")
+            == f"{BOB} approved event\nPending: Waits for the approval of {CAROL}.\n"
         )
         again = await call(people.ran, BOB, "reject", "event", "changed my mind")
         assert (again.code, f"{BOB} has approved it already" in again.err) == (1, True)

@@ -1,0 +1,47 @@
+"""What the operator makes of somebody's decision, so that nobody walks away from one that does not count.
+
+Who may write a decision is known to the API server. Whether it counts is for the operator to say, which alone
+knows addresses and roles: it is waited for a little, and not longer.
+"""
+
+import asyncio
+from typing import Final
+
+from hibernator.api.exceptionstatus import HistoryEntry
+from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.cli.exits import CliError
+from hibernator.kube.client import Client
+
+LONGEST_SECONDS: Final = 5.0
+_LOOK_EVERY: Final = 0.2
+_HEARD: Final = frozenset({"approved", "rejected", "refused"})
+
+
+async def heard(client: Client, name: str, namespace: str, user: str) -> str:
+    """How the exception stands after somebody's word; raises `CliError` where that does not count."""
+    try:
+        async with asyncio.timeout(LONGEST_SECONDS):
+            while True:
+                exception = await client.get(EXCEPTIONS, name, namespace)
+                if entry := _entry(exception, user):
+                    return _answer(exception, entry)
+                await asyncio.sleep(_LOOK_EVERY)
+    except TimeoutError:
+        return f"The operator does not say yet whether that counts: see `hibernator exception view {name}`."
+
+
+def _entry(exception: ScheduleException, user: str) -> HistoryEntry | None:
+    """The last that the operator noted down of somebody's word, if it has heard it."""
+    told = reversed(exception.status.history)
+    return next((entry for entry in told if entry.actor == user and entry.action in _HEARD), None)
+
+
+def _answer(exception: ScheduleException, entry: HistoryEntry) -> str:
+    if entry.action != "refused":
+        return f"{exception.status.state}: {exception.status.message}"
+    reason, _, message = entry.reason.partition(": ")
+    roles = exception.spec.approval_required_roles
+    hint = f"See `hibernator exception view {exception.metadata.name}`."
+    if reason == "NotAsked" and roles:
+        hint = f"Ask an administrator for the role {' or '.join(roles)}: the operator's ConfigMap has them."
+    raise CliError(f"Your word is noted down, but does not count. {message}", hint=hint)
