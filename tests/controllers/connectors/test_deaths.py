@@ -8,7 +8,7 @@ from support.aws import IMAGE, AwsInTest
 from support.clock import ManualClock
 from support.connector_scenes import ConnectorScene
 from support.plan_lives import Killed, live
-from support.plan_scenes import EVENING, MORNING, noop, plan, workloads
+from support.plan_scenes import EVENING, MORNING, plan, workloads
 from support.scaler_scenes import workload
 
 
@@ -20,7 +20,7 @@ def mixed(namespace: str, name: str) -> dict[str, Any]:
         "parameters": {"selector": {"tags": {"team": "web"}}},
     }
     execution = {"strategy": {"type": "DAG", "dependencies": [{"from": "web", "to": "machines"}]}}
-    return plan(workloads("web", namespace), machines, noop("drill"), name=name, execution=execution)
+    return plan(workloads("web", namespace), machines, name=name, execution=execution)
 
 
 def machines(aws: AwsInTest) -> dict[str, str]:
