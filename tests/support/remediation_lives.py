@@ -42,7 +42,9 @@ async def live(kubeconfig: Path, namespace: str, clock: Clock, database: str, la
         Database(database) as opened,
         Rego() as rego,
     ):
-        trail = Trail(Store(opened, now=clock.now), identity="test")
+        store = Store(opened, now=clock.now)
+        await store.prepare()  # an approval waits for its record only so long
+        trail = Trail(store, identity="test")
         trail.lead()
         means = Means(
             client=client,

@@ -71,6 +71,7 @@ async def test_a_remediation_is_found_looked_at_and_approved(people: People) -> 
         assert f"{people.namespace}/{name} asks about AIAnalysis oom\n" in shown
         assert "(the analysis says so)" in shown
         assert f"  L1   {BOB}\n" in shown
+        await run.operator.trail.flush(60.0)  # its database is new, and an approval waits for it only so long
         done = await call(people.ask, BOB, "approve", name, "--comment", "go ahead")
         assert done == f"{BOB} approved {name}\n"
         await run.settle()

@@ -1,12 +1,14 @@
 """What happens when parts are missing, late or gone: each case of the document, on the real control plane."""
 
 import asyncio
+from contextlib import suppress
+from typing import Final
 
 from whenever import Instant
 
-from hibernator.audit.database import Database
+from hibernator.audit.database import AuditUnavailable, Database
 from support.clock import ManualClock
-from support.operators import running
+from support.operators import Running, running
 from support.remediation_scenes import (
     ANALYSES,
     BOB,
@@ -16,6 +18,8 @@ from support.remediation_scenes import (
     analysis,
     remediation,
 )
+
+_PATIENCE: Final = 60.0  # real seconds; reached only by a test that fails
 
 
 async def test_where_nobody_asks_the_people_the_analysis_times_out_by_itself(scene: RemediationScene) -> None:
@@ -68,6 +72,7 @@ async def test_the_second_request_decides_like_the_first(scene: RemediationScene
         await asyncio.to_thread(scene.delete, REQUESTS, scene.request()["metadata"]["name"])
         await run.until(lambda: bool(scene.all(REQUESTS)))
         await run.settle()
+        await run.operator.trail.flush(_PATIENCE)
         scene.say("Approved")
         await run.settle()
         assert scene.phase() == ("Ready", "Approved")
@@ -91,6 +96,7 @@ async def test_a_new_analysis_of_the_same_name_is_not_approved_by_an_old_request
         scene.apply(remediation(), analysis())
         await run.settle()
         old = scene.request()["metadata"]["name"]
+        await run.operator.trail.flush(_PATIENCE)
         scene.say("Approved")
         await run.settle()
         await asyncio.to_thread(scene.delete, ANALYSES, "oom")
@@ -145,14 +151,14 @@ async def test_nothing_that_people_approved_is_ready_while_the_audit_database_is
     async with running(scene.cluster.kubeconfig, scene.namespace) as run:
         scene.apply(remediation(), analysis())
         await run.settle()
-        await run.operator.trail.flush()
+        await run.operator.trail.flush(_PATIENCE)
         async with Database(run.database) as held, held.begin() as connection:
             await connection.exec_driver_sql("CREATE TABLE hold (x)")  # a write lock that is not let go
             scene.say("Approved", BOB)
             await run.until(lambda: scene.phase() == ("Approving", "AwaitingRecord"))
             assert scene.request()["status"]["decision"] == "Approved"
             await connection.rollback()
-        await run.operator.trail.flush(30.0)
+        await until_durable(run)
         await run.advance(10)
         await run.until(lambda: scene.phase() == ("Ready", "Approved"))
 
@@ -163,9 +169,20 @@ async def test_an_operator_that_starts_anew_goes_on_where_the_last_one_was(scene
         scene.apply(remediation(), analysis())
         await run.settle()
     scene.say("Approved")
-    async with running(scene.cluster.kubeconfig, scene.namespace, ManualClock("2026-03-02T08:10:00Z")):
-        assert scene.phase() == ("Ready", "Approved")
+    later = ManualClock("2026-03-02T08:10:00Z")
+    async with running(scene.cluster.kubeconfig, scene.namespace, later) as run:
+        await until_durable(run)  # its database is new, and may take longer than an approval waits
+        await run.advance(10)
+        await run.until(lambda: scene.phase() == ("Ready", "Approved"))
         assert len(scene.all(REQUESTS)) == 1
+
+
+async def until_durable(run: Running) -> None:
+    """Wait for a database that may just not be there."""
+    async with asyncio.timeout(_PATIENCE):
+        while True:
+            with suppress(AuditUnavailable):
+                return await run.operator.trail.flush(_PATIENCE)
 
 
 def handmade(name: str, until: Instant) -> dict[str, object]:

@@ -30,6 +30,7 @@ async def test_a_remediation_goes_from_the_analysis_through_consent_to_ready(sce
         [owner] = request["metadata"]["ownerReferences"]
         assert (owner["kind"], owner["name"], owner["controller"]) == ("RemediationRequest", "oom", True)
         assert scene.remediation_status()["phase"] == "AwaitingApproval"
+        await run.operator.trail.flush(60.0)
         scene.say("Approved", BOB, "go ahead", decidedVia="kubectl")
         await run.settle()
         decided = scene.request()["status"]
@@ -47,6 +48,7 @@ async def test_every_step_is_in_the_audit_trail_once(scene: RemediationScene) ->
     async with running(scene.cluster.kubeconfig, scene.namespace) as run:
         scene.apply(remediation(), analysis())
         await run.settle()
+        await run.operator.trail.flush(60.0)
         scene.say("Approved")
         await run.settle()
         steps = [
@@ -139,6 +141,7 @@ async def test_a_word_of_somebody_who_is_not_asked_is_set_aside_and_the_right_on
         assert status.get("decision", "") == ""
         assert [(one["by"], one["reason"]) for one in status["refused"]] == [("eve@company.com", "NotAsked")]
         assert scene.phase() == ("Approving", "MediumConfidence")
+        await run.operator.trail.flush(60.0)
         scene.say("Approved", BOB)
         await run.settle()
         assert scene.phase() == ("Ready", "Approved")
@@ -151,6 +154,7 @@ async def test_people_hear_of_each_step(scene: RemediationScene) -> None:
         scene.apply(remediation(), analysis())
         await run.settle()
         name = scene.request()["metadata"]["name"]
+        await run.operator.trail.flush(60.0)
         scene.say("Approved")
         await run.until(lambda: scene.reasons(name) == {"Waiting", "Approved"})
         heard = {"ApprovalRequested", "AwaitingApproval", "MediumConfidence", "Approved", "Ready"}
