@@ -12,7 +12,7 @@ from hibernator.decisions import (
     connectors,
     remediationapprovalrequest,
     remediationrequest,
-    timewindowscaler,
+    timewindowscaler_terms,
 )
 from hibernator.decisions.hibernateplan_words import EventReason
 from hibernator.decisions.scheduleexception_status import Reason
@@ -23,7 +23,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "events.md"
 @pytest.mark.parametrize(
     ("kind", "reasons"),
     [
-        ("TimeWindowScaler", get_args(get_type_hints(timewindowscaler.Tell)["reason"])),
+        ("TimeWindowScaler", get_args(get_type_hints(timewindowscaler_terms.Tell)["reason"])),
         ("HibernatePlan", get_args(EventReason)),
         ("CloudProvider", get_args(connectors.Reason)),
         ("ScheduleException", get_args(Reason)),
