@@ -52,9 +52,9 @@ class RemediationScene(Scene):
         }
         patch = {"status": {"conditions": [condition], "decidedBy": by} | status}
         self.kubectl(
-            "patch", REQUESTS, name, "--subresource=status", "--type=merge", "-p", json.dumps(patch), f"--as={by}",
-            "--as-group=system:masters",
-        )  # fmt: skip
+            *("patch", REQUESTS, name, "--subresource=status", "--type=merge", "-p", json.dumps(patch)),
+            *(f"--as={by}", "--as-group=system:masters"),
+        )
 
     def reasons(self, name: str) -> set[str]:
         """The reasons of the events about objects of a name."""
