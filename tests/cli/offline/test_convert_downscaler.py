@@ -202,3 +202,8 @@ def test_a_workload_without_a_namespace_is_refused_because_a_plan_names_it() -> 
     found = workload(uptime=_HOURS)
     del found["metadata"]["namespace"]
     assert "metadata.namespace: it is missing, and a plan names the namespaces" in refused(found)
+
+
+def test_a_mistake_of_a_namespace_is_told_once_and_not_for_each_of_its_workloads() -> None:
+    told = refused(namespace(uptime="Mon-Fri 07:30-20:30"), workload(downtime_replicas="1"))
+    assert "1 mistake, " in told

@@ -94,6 +94,8 @@ def _workload(draft: Draft, namespace: _Namespace) -> None:
 
 def _own_hours(draft: Draft, own: Scope, namespace: _Namespace) -> None:
     above = namespace.scope
+    if namespace.draft and namespace.draft.problems:
+        return  # what it has of its own cannot be told before its Namespace is mended
     if own.times and (besides := sorted(set(above.times) - set(own.times))):
         draft.refuse(
             place(next(iter(own.times))),

@@ -1,0 +1,76 @@
+"""What the page about GitOps tells tools to leave alone is what Hibernator writes."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hibernator.decisions.scaler_mark import ANNOTATION
+from hibernator.decisions.scaling import ASLEEP_MARK, Horizontal, Keda, Patch, Place, Workload, steps
+from hibernator.executors.workloadscaler_kinds import BUILT_IN
+
+PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "gitops.md").read_text(encoding="utf-8")
+PLACE = Place(resource="any", namespace="shop", name="web", resource_version="1")
+
+
+def block(name: str) -> Any:
+    found = re.search(rf"^```yaml {name}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    assert found
+    return yaml.safe_load(found[1])
+
+
+def pointers(body: Mapping[str, Any], path: str = "") -> Iterator[str]:
+    for key, value in body.items():
+        here = f"{path}/{key.replace('~', '~0').replace('/', '~1')}"
+        yield from pointers(value, here) if isinstance(value, Mapping) else [here]
+
+
+def written() -> dict[str, set[str]]:
+    """The fields that putting each kind to sleep, or scaling it, writes."""
+    writes: dict[str, tuple[Patch, ...]] = {}
+    for sort in BUILT_IN:
+        workload = Workload(
+            place=PLACE,
+            replicas=1,
+            running=1,
+            by_node_selector=sort.by == "nodeSelector",
+            by_suspension=sort.by == "suspend",
+            path=sort.path,
+        )
+        writes[sort.label] = steps(workload, None, 0)
+    workload = Workload(place=PLACE, replicas=1, running=1)
+    writes["HorizontalPodAutoscaler"] = steps(workload, Horizontal(place=PLACE, minimum=1, maximum=9), 4)
+    writes["ScaledObject"] = steps(workload, Keda(place=PLACE, paused_at=None), 4)
+    return {
+        kind: {found for patch in some for found in pointers(patch.body)} for kind, some in writes.items()
+    }
+
+
+@pytest.mark.parametrize(("kind", "fields"), sorted(written().items()))
+def test_the_table_names_the_fields_of_each_kind(kind: str, fields: set[str]) -> None:
+    rows = re.findall(r"^\| ([^|]+) \| `([^`]+)` \|", PAGE, re.MULTILINE)
+    assert {field for kinds, field in rows if kind in kinds.split(", ")} == fields
+
+
+def test_the_table_names_the_annotations() -> None:
+    for annotation in (ASLEEP_MARK, ANNOTATION):
+        assert f"`/metadata/annotations/{annotation.replace('/', '~1')}`" in PAGE
+
+
+def in_git() -> dict[str, set[str]]:
+    """Annotations and the node selector are not in Git, so that nobody puts them back."""
+    return {kind: fields for kind, fields in written().items() if kind not in {"DaemonSet", "ScaledObject"}}
+
+
+def test_argo_cd_is_told_to_leave_alone_what_could_be_in_git() -> None:
+    rules = block("argocd.yaml")["spec"]["ignoreDifferences"]
+    assert {rule["kind"]: set(rule["jsonPointers"]) for rule in rules} == in_git()
+
+
+def test_flux_is_told_to_leave_alone_what_could_be_in_git() -> None:
+    rules = block("flux.yaml")["spec"]["ignore"]
+    told = {kind: set(rule["paths"]) for rule in rules for kind in rule["target"]["kind"].split("|")}
+    assert told == in_git()
