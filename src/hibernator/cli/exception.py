@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any, Final, Literal, TypeVar
 
@@ -19,6 +18,7 @@ from hibernator.cli.cluster import Context, Everywhere, Kubeconfig, Namespace, S
 from hibernator.cli.exception_list import COLUMNS, Filter, follow
 from hibernator.cli.exception_word import heard
 from hibernator.cli.exits import CliError, Exit
+from hibernator.cli.names import names_of
 from hibernator.cli.offline import out, times
 from hibernator.cli.output import Chosen, Output, show
 from hibernator.decisions.approval import DONE, Verdict
@@ -33,21 +33,9 @@ app = typer.Typer(
 )
 
 
-def _names(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names for the Tab key; where the cluster does not answer, there are none."""
-
-    async def ask(session: Session) -> list[ScheduleException]:
-        return await session.client.list(EXCEPTIONS, session.namespace)
-
-    given = {key: ctx.params.get(key) for key in ("kubeconfig", "context", "namespace")}
-    with suppress(CliError):
-        found = talk(ask, **given)
-        return sorted(one.metadata.name for one in found if one.metadata.name.startswith(incomplete))
-    return []
-
-
 Name = Annotated[
-    str, typer.Argument(help="The name of the exception.", metavar="NAME", autocompletion=_names)
+    str,
+    typer.Argument(help="The name of the exception.", metavar="NAME", autocompletion=names_of(EXCEPTIONS)),
 ]
 NewName = Annotated[str, typer.Argument(help="The name of the exception.", metavar="NAME")]
 _WINDOW: Final = re.compile(r"(\d{1,2}:\d{2})-(\d{1,2}:\d{2})\s+([A-Za-z]+(?:\s*,\s*[A-Za-z]+)*)")
@@ -150,7 +138,9 @@ def reject(
 @app.command()
 def create(
     name: NewName,
-    plan: Annotated[str, typer.Option("--plan", help="The HibernatePlan to bend.")],
+    plan: Annotated[
+        str, typer.Option("--plan", help="The HibernatePlan to bend.", autocompletion=names_of(PLANS))
+    ],
     type_: Annotated[
         ExceptionType,
         typer.Option("--type", help="`extend` sleeps more, `suspend` stays awake, `replace` starts afresh."),

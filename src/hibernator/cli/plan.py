@@ -15,6 +15,7 @@ from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.cli.cluster import Context, Everywhere, Kubeconfig, Namespace, Session, talk
 from hibernator.cli.exits import CliError
+from hibernator.cli.names import names_of
 from hibernator.cli.output import Chosen, Column, Output, moment, show
 from hibernator.cli.plan_bend import bend, ends_after, ends_at
 from hibernator.cli.plan_words import describe_lines, events_lines, preview_lines, restore_lines
@@ -26,7 +27,9 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Name = Annotated[str, typer.Argument(help="The name of the plan.", metavar="NAME")]
+Name = Annotated[
+    str, typer.Argument(help="The name of the plan.", metavar="NAME", autocompletion=names_of(PLANS))
+]
 Why = Annotated[str, typer.Option("--reason", help="Why, for whoever looks next.")]
 
 

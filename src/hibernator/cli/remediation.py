@@ -1,7 +1,6 @@
 """`hibernator remediation`: see what waits for somebody's approval, and decide."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -17,6 +16,7 @@ from hibernator.approvals.remediation import decide
 from hibernator.approvals.whoami import whoami
 from hibernator.cli.cluster import Context, Everywhere, Kubeconfig, Namespace, Session, talk
 from hibernator.cli.exits import CliError, Exit
+from hibernator.cli.names import names_of
 from hibernator.cli.output import Chosen, Column, Output, moment, show
 from hibernator.decisions.approval import DONE, Verdict, mailbox
 from hibernator.kube.errors import Forbidden, NotFound
@@ -24,22 +24,13 @@ from hibernator.kube.errors import Forbidden, NotFound
 app = typer.Typer(help="Remediations that wait for somebody's approval.", no_args_is_help=True)
 
 
-def _names(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names for the Tab key; where the cluster does not answer, there are none."""
-
-    async def ask(session: Session) -> list[RemediationApprovalRequest]:
-        return await session.client.list(APPROVAL_REQUESTS, session.namespace)
-
-    given = {key: ctx.params.get(key) for key in ("kubeconfig", "context", "namespace")}
-    with suppress(CliError):
-        found = talk(ask, **given)
-        return sorted(one.metadata.name for one in found if one.metadata.name.startswith(incomplete))
-    return []
-
-
 Name = Annotated[
     str,
-    typer.Argument(help="The name of the RemediationApprovalRequest.", metavar="NAME", autocompletion=_names),
+    typer.Argument(
+        help="The name of the RemediationApprovalRequest.",
+        metavar="NAME",
+        autocompletion=names_of(APPROVAL_REQUESTS),
+    ),
 ]
 
 

@@ -6,12 +6,15 @@ import typer
 
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
 from hibernator.cli.cluster import Context, Everywhere, Kubeconfig, Namespace, Session, talk
+from hibernator.cli.names import names_of
 from hibernator.cli.output import Chosen, Column, Output, moment, show
 from hibernator.decisions.conditions import find
 
 app = typer.Typer(help="See what TimeWindowScalers do, and pause or resume them.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="The name of the scaler.", metavar="NAME")]
+Name = Annotated[
+    str, typer.Argument(help="The name of the scaler.", metavar="NAME", autocompletion=names_of(SCALERS))
+]
 
 
 @app.command("list")
