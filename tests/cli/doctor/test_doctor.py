@@ -92,9 +92,10 @@ def test_somebody_without_rights_learns_what_could_not_be_looked_at_and_no_lies(
     visitor = installation.account("visitor", "default")
     code, findings = installation.findings(kubeconfig=visitor)
     levels = {finding["about"]: finding["level"] for finding in findings}
-    assert levels["permissions"] == levels["leader"] == levels["policies"] == "skip"
+    for about in ("crds", "policies", "permissions", "leader", "webhooks", "certificates"):
+        assert levels[about] == "skip", about
     assert levels["cluster"] == levels["version"] == "ok"
-    assert code == 1, "CRDs that cannot be read are told as a failure"
+    assert code == 0, "what could not be looked at is no failure"
 
 
 def test_the_operator_itself_finds_its_own_rights_in_order(installation: Installation) -> None:

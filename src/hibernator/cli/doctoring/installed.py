@@ -24,6 +24,9 @@ async def crds(patient: Patient) -> Findings:
         ours = manifest(definition)
         name = ours["metadata"]["name"]
         found = await patient.asker.get(CUSTOM_RESOURCE_DEFINITIONS.path("", name))
+        if found.forbidden:
+            yield Finding("crds", Level.SKIP, *_unreadable(found))
+            return
         if problem := (_problem(ours, found.body) if found.ok else (Level.FAIL, _absent(found))):
             level, saw = problem
             bad.append(Finding("crds", level, f"{name} {saw}", apply(patient.home)))
@@ -47,6 +50,10 @@ def _problem(ours: dict[str, Any], theirs: dict[str, Any]) -> tuple[Level, str] 
     return None
 
 
+def _unreadable(found: Answer) -> tuple[str, str]:
+    return f"you may not read them: {found.message}", "Run the doctor as an administrator."
+
+
 def _absent(found: Answer) -> str:
     return "is not installed" if found.missing else f"cannot be read: {found.message}"
 
@@ -66,8 +73,7 @@ async def _bad_policies(patient: Patient) -> Findings:
         found = await patient.asker.get(f"{_ADMISSION}/{_PLURALS[kind]}/{name}")
         fix = apply(patient.home)
         if found.forbidden:
-            saw = f"you may not read them: {found.message}"
-            yield Finding("policies", Level.SKIP, saw, "Run the doctor as an administrator.")
+            yield Finding("policies", Level.SKIP, *_unreadable(found))
             return
         if not found.ok:
             yield Finding("policies", Level.FAIL, f"{kind} {name} {_absent(found)}", fix)
