@@ -10,6 +10,7 @@ from hibernator.controlplane.cluster import Cluster
 from hibernator.controlplane.locks import FileLock
 from hibernator.operator.manifests import lease
 from hibernator.operator.roles import Home, grants, roles
+from support.rights import may, until
 
 HOME = Home()
 _EXPIRATION = "24h"
@@ -46,6 +47,7 @@ def settle_in(admin: Path, namespace: str) -> None:
         for document in (role, binding):
             path = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/{document['kind'].lower()}s"
             cluster.request("POST", path, document)
+        until(lambda: may(cluster, namespace, HOME.user, "create", "secrets"))
 
 
 def allow(cluster: Cluster, *resources: str) -> None:
@@ -61,3 +63,9 @@ def _install(cluster: Cluster) -> None:
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME.namespace}}
     documents = (namespace, *roles(), *grants(HOME), lease(HOME))
     cluster.kubectl("apply", "--server-side", "-f", "-", input="---\n".join(map(to_yaml, documents)))
+    for right in (
+        ("create", "secrets"),
+        ("patch", "configmaps"),
+        ("list", "namespaces"),
+    ):  # one of each binding
+        until(lambda right=right: may(cluster, HOME.namespace, HOME.user, *right))

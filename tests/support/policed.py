@@ -6,7 +6,6 @@ other tests can go on to write what they like as an admin.
 
 import asyncio
 import json
-import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from hibernator.admission.policies_exceptions import REQUESTS
 from hibernator.api.crd import to_yaml
 from hibernator.controlplane.access import RequestError
 from hibernator.controlplane.cluster import KubectlError
@@ -22,6 +22,7 @@ from hibernator.decisions.scheduleexception_request import REQUESTED_BY
 from hibernator.operator.manifests import POLICIES
 from support.account import HOME, operator_kubeconfig
 from support.cluster import ClusterInTest
+from support.rights import may, until
 
 LABEL = {"hibernator-tests/policies": "on"}
 ALICE, BOB, CAROL, MALLORY = (f"{name}@company.com" for name in ("alice", "bob", "carol", "mallory"))
@@ -33,8 +34,6 @@ ROLES = {
     "hibernator-analyst": (ALICE,),
 }
 _EXCEPTIONS = "/apis/hibernator.ardikabs.com/v1alpha1/namespaces/{}/scheduleexceptions"
-_DEADLINE = 60.0
-_LOOK_EVERY = 0.05
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ def police(cluster: ClusterInTest, namespace: str) -> None:
     """Let the policies hold in a namespace, from the moment on in which this returns."""
     _install_policies(cluster)
     cluster.kubectl("label", "namespace", namespace, *(f"{key}={value}" for key, value in LABEL.items()))
-    _wait_until_policed(cluster, namespace)
+    wait_until_policed(cluster, namespace)
 
 
 def bind_people(room: Room) -> None:
@@ -138,6 +137,8 @@ def bind_people(room: Room) -> None:
     for role, users in ROLES.items():
         names = (f"--user={user}" for user in users)
         kubectl("create", "rolebinding", role, *place, f"--clusterrole={role}", *names)
+    # The API server hears of bindings one after the other: when it knows the last, it knows them all.
+    until(lambda: may(room.cluster, room.namespace, ALICE, "create", "aianalyses.aianalysis.kubernaut.ai"))
 
 
 _SCRIBE = tuple(
@@ -153,7 +154,9 @@ _SCRIBE = tuple(
 @cache
 def _install_policies(cluster: ClusterInTest) -> None:
     cluster.install_crds()
-    documents = [document for policy in POLICIES for document in policy.documents(HOME.user)]
+    # Last comes the one by which the others are known to hold: the API server hears of them in this order.
+    ordered = sorted(POLICIES, key=lambda policy: policy.name == REQUESTS.name)
+    documents = [document for policy in ordered for document in policy.documents(HOME.user)]
     for document in documents:
         if document["kind"].endswith("Binding"):
             document["spec"]["matchResources"] = {"namespaceSelector": {"matchLabels": LABEL}}
@@ -162,17 +165,17 @@ def _install_policies(cluster: ClusterInTest) -> None:
         cluster.kubectl("apply", "--server-side", "-f", "-", input=text)
 
 
-def _wait_until_policed(cluster: ClusterInTest, namespace: str) -> None:
+def wait_until_policed(cluster: ClusterInTest, namespace: str) -> None:
     """The API server takes a moment to hear of its policies; a lie that nobody believes tells when it has."""
     path = _EXCEPTIONS.format(namespace) + "?dryRun=All"
-    deadline = time.monotonic() + _DEADLINE
-    while True:
+
+    def is_policed() -> bool:
         try:
             cluster.request("POST", path, wish("probe", "nobody"))
         except RequestError as error:
-            if "hibernator-exception-requests" in str(error):
-                return
+            if REQUESTS.name in str(error):
+                return True
             raise
-        if time.monotonic() > deadline:
-            raise TimeoutError("the policies do not hold")
-        time.sleep(_LOOK_EVERY)
+        return False
+
+    until(is_policed)

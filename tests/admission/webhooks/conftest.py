@@ -16,7 +16,7 @@ from support.cluster import ClusterInTest
 from support.command import hibernator
 from support.operators import Running
 from support.plan_scenes import noop, plan
-from support.policed import ALICE, Room, bind_people
+from support.policed import ALICE, Room, bind_people, wait_until_policed
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +34,7 @@ def room(installed: ClusterInTest) -> Room:
     """A namespace with Alice's plan in it."""
     made = Room(installed, installed.create_namespace())
     bind_people(made)
+    wait_until_policed(installed, made.namespace)
     made(ALICE).create(plan(noop("nothing"), name="dev-plan"))
     return made
 
