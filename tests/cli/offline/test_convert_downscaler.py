@@ -136,6 +136,21 @@ def test_what_keeps_a_namespace_up_suspends_its_plan(annotations: dict[str, str]
     assert {key: value for key, value in plan["spec"].items() if key.startswith("suspend")} == spec
 
 
+def test_a_forced_uptime_of_a_workload_takes_from_its_sleep_and_is_told() -> None:
+    ran = hibernator(
+        "convert",
+        "-f",
+        "-",
+        "--to",
+        "off-hours",
+        stdin=samples.text(
+            workload(downtime="Sat-Sun 00:00-24:00 UTC", force_uptime="Sun-Sun 00:00-24:00 UTC")
+        ),
+    )
+    assert "daysOfWeek: [SAT]" in ran.out
+    assert "only GoKubeDownscaler forces single workloads" in ran.err
+
+
 def test_annotations_that_say_nothing_go_with_a_note() -> None:
     ran = hibernator("convert", "-f", "-", "--to", "off-hours", stdin=samples.text(workload(exclude="false")))
     assert "downscaler/" not in ran.out
@@ -194,6 +209,11 @@ def test_where_the_two_programs_differ_between_a_workload_and_its_namespace_it_i
     told = refused(namespace(downtime="Sat-Sun 00:00-24:00 UTC"), workload(uptime=_HOURS))
     assert "its Namespace has downscaler/downtime besides" in told
     assert "Write downscaler/downtime on the workload too" in told
+    told = refused(
+        namespace(uptime=_HOURS, force_downtime="true"),
+        workload(force_uptime="Sat-Sat 10:00-12:00 Europe/Berlin"),
+    )
+    assert "its Namespace has downscaler/force-downtime besides" in told
     told = refused(namespace(exclude="true"), workload(exclude="false"))
     assert "its Namespace is excluded" in told
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from hibernator.api.timewindowscaler import SCALERS
+from hibernator.cli.offline.downscaler_scaler import LABEL, scale
 from hibernator.cli.offline.downscaler_scopes import (
     FORCES,
     PREFIX,
@@ -27,9 +27,8 @@ from hibernator.cli.offline.drafts import Draft, plan, schedule
 from hibernator.cli.offline.sleepinfo import EXCLUDE
 from hibernator.schedule.downscaler import Hours, sleep_of
 from hibernator.schedule.errors import ScheduleError
-from hibernator.schedule.sleeps import around_the_week, awake, off_hours_of, scaler_windows_of
+from hibernator.schedule.sleeps import around_the_week, off_hours_of
 
-LABEL: Final = "hibernator.ardikabs.com/hours"
 _NAME: Final = "downscaler"
 _WORKLOADS: Final = {
     ("apps", "Deployment"): "Deployment",
@@ -88,31 +87,14 @@ def _workload(draft: Draft, namespace: _Namespace) -> None:
         _in_excluded_namespace(draft, own)
     elif own.exclude:
         _keep_awake(draft, "was excluded")
+    elif namespace.draft and namespace.draft.problems:
+        return  # what it has of its own cannot be told before its Namespace is mended
     elif own.hours or own.replicas is not None or own.until:
         _own_hours(draft, own, namespace)
 
 
 def _own_hours(draft: Draft, own: Scope, namespace: _Namespace) -> None:
-    above = namespace.scope
-    if namespace.draft and namespace.draft.problems:
-        return  # what it has of its own cannot be told before its Namespace is mended
-    if own.times and (besides := sorted(set(above.times) - set(own.times))):
-        draft.refuse(
-            place(next(iter(own.times))),
-            None,
-            f"its Namespace has {', '.join(PREFIX + name for name in besides)} besides, which one program "
-            "adds to this and the other one does not",
-            f"Write {PREFIX}{besides[0]} on the workload too: the same as there, or never.",
-        )
-        return
-    hours = {**(own.times or above.times), **(above.forces | own.forces)}
-    if not own.times and not above.times and not draft.problems:
-        draft.refuse(
-            "metadata.annotations",
-            None,
-            "its hours are those that kube-downscaler was started with, and these are not known here",
-            f"Write them as {PREFIX}uptime on the workload or its Namespace.",
-        )
+    hours = _hours(draft, own, namespace)
     sleep = _sleep(draft, hours)
     if sleep is None or draft.problems:
         return
@@ -120,9 +102,9 @@ def _own_hours(draft: Draft, own: Scope, namespace: _Namespace) -> None:
         _keep_awake(draft, "never sleeps")
         return
     namespace.apart = True
-    suspended = _suspended(hours, own.until or above.until)
+    suspended = _suspended(hours, own.until or namespace.scope.until)
     if own.replicas:
-        _scaler(draft, sleep, own.replicas, suspended)
+        scale(draft, sleep, own.replicas, suspended)
     elif not draft.written_namespace:
         draft.refuse(
             "metadata.namespace",
@@ -133,6 +115,37 @@ def _own_hours(draft: Draft, own: Scope, namespace: _Namespace) -> None:
     elif when := _schedule(draft, sleep):
         key = msgspec.json.encode([when, suspended]).decode()
         namespace.groups.setdefault(key, []).append(draft)
+
+
+def _hours(draft: Draft, own: Scope, namespace: _Namespace) -> dict[str, Hours]:
+    """The hours that count for a workload: its own, or else those of its namespace."""
+    above = namespace.scope
+    for mine, theirs in ((own.times, above.times), (own.forces, above.forces)):
+        if mine and (besides := sorted(set(theirs) - set(mine))):
+            _refuse_mixture(draft, next(iter(mine)), besides)
+    if not own.times and not above.times and not draft.problems:
+        draft.refuse(
+            "metadata.annotations",
+            None,
+            "its hours are those that kube-downscaler was started with, and these are not known here",
+            f"Write them as {PREFIX}uptime on the workload or its Namespace.",
+        )
+    if own.forces:
+        draft.notes.append(
+            f"{draft.document.title}: of the two programs, only GoKubeDownscaler forces single workloads. It "
+            "was converted as that reads it."
+        )
+    return {**(own.times or above.times), **(own.forces or above.forces)}
+
+
+def _refuse_mixture(draft: Draft, mine: str, besides: Sequence[str]) -> None:
+    draft.refuse(
+        place(mine),
+        None,
+        f"its Namespace has {', '.join(PREFIX + name for name in besides)} besides, which one program "
+        "adds to this and the other one does not",
+        f"Write {PREFIX}{besides[0]} on the workload too: the same as there, or never.",
+    )
 
 
 def _share_plans(name: str, namespace: _Namespace) -> None:
@@ -177,55 +190,6 @@ def _plan_namespace(name: str, namespace: _Namespace, draft: Draft) -> None:
         draft.notes.append(
             f"Namespace {name} sleeps by the HibernatePlan {name}/{_NAME}: its Deployments, as by default. "
             "Add to includedGroups what --include-resources named besides."
-        )
-
-
-def _scaler(draft: Draft, sleep: Hours, replicas: int, suspended: Mapping[str, Any]) -> None:
-    document, by_day = draft.document, draft.document.part("spec", "replicas")
-    if document.kind != "Deployment":
-        draft.refuse(
-            place("downtime-replicas"),
-            replicas,
-            f"a {document.kind} goes to zero or stays as it is: only Deployments have a TimeWindowScaler",
-            "Remove it to let it sleep at zero, or exclude it.",
-        )
-    elif not isinstance(by_day, int):
-        draft.refuse(
-            "spec.replicas",
-            by_day,
-            "it is missing, and a scaler must know how many replicas run by day",
-            "Write how many.",
-        )
-    elif "suspendUntil" in suspended:
-        draft.refuse(
-            place("exclude-until"),
-            suspended["suspendUntil"],
-            "a scaler can be paused, but not until a certain time",
-            "Remove it, and set pause on the scaler for as long.",
-        )
-    elif windows := scaler_windows_of(around_the_week(awake(sleep.spans))):
-        spec = {
-            "targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": document.name},
-            "timezone": sleep.zone or "UTC",
-            "windows": [
-                {"days": days, "start": start, "end": end, "replicas": by_day} for start, end, days in windows
-            ],
-            "defaultReplicas": min(replicas, by_day),
-            **({"pause": True} if suspended else {}),
-        }
-        space = {"namespace": draft.written_namespace} if draft.written_namespace else {}
-        metadata = {"name": document.name, **space}
-        draft.make(
-            {"apiVersion": SCALERS.api_version, "kind": SCALERS.kind, "metadata": metadata, "spec": spec}
-        )
-        draft.mark("labels", LABEL, document.name[:63].rstrip("-."))
-        draft.notes.append(f"{document.title} is scaled by the TimeWindowScaler of the same name.")
-    else:
-        draft.refuse(
-            place("downtime-replicas"),
-            replicas,
-            "it is never up",
-            f"Set spec.replicas to {replicas} instead.",
         )
 
 

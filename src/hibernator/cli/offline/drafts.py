@@ -61,19 +61,23 @@ class Draft:
 
     def mark(self, part: str, key: str, value: str) -> None:
         """Write a label or an annotation."""
-        metadata = self.value.setdefault("metadata", {})
-        metadata[part] = {**(metadata.get(part) or {}), key: value}
+        found = self.value["metadata"].get(part) or {}
+        if isinstance(found, dict):
+            self.value["metadata"][part] = {**found, key: value}
+        else:
+            self.refuse(f"metadata.{part}", found, f"{part} are pairs of a key and a text", "Write them so.")
 
 
 def metadata_of(document: Document) -> dict[str, Any]:
     """What a person wrote into the metadata, without what a cluster added."""
-    metadata = {
+    metadata: dict[str, Any] = {
         key: value
         for key, value in (document.part("metadata") or {}).items()
         if key not in _BY_THE_CLUSTER and value
     }
-    annotations = {key: text for key, text in metadata.pop("annotations", {}).items() if key != _LAST_APPLIED}
-    return {**metadata, **({"annotations": annotations} if annotations else {})}
+    if isinstance(found := metadata.get("annotations"), dict):
+        metadata["annotations"] = {key: text for key, text in found.items() if key != _LAST_APPLIED}
+    return {key: value for key, value in metadata.items() if value}
 
 
 def schedule(zone: str, windows: Sequence[OffHourWindow]) -> dict[str, Any]:

@@ -157,10 +157,11 @@ def _selector(
 
 def _labels(draft: Draft, path: str, ref: Any) -> dict[str, str] | None:
     """The labels of a reference, or None where it is one by name."""
-    if not isinstance(ref, dict) or set(ref) - {"apiVersion", "kind", "name", "matchLabels"}:
+    labels = ref.get("matchLabels", {}) if isinstance(ref, dict) else None
+    if not isinstance(labels, dict) or set(ref) - {"apiVersion", "kind", "name", "matchLabels"}:
         draft.refuse(path, ref, "this is not a reference", "Write apiVersion, kind and name, or matchLabels.")
         return {}
-    return ref.get("matchLabels")
+    return labels or None
 
 
 def _refuse_name(draft: Draft, path: str, ref: Mapping[str, Any]) -> None:
