@@ -63,9 +63,5 @@ def _install(cluster: Cluster) -> None:
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME.namespace}}
     documents = (namespace, *roles(), *grants(HOME), lease(HOME))
     cluster.kubectl("apply", "--server-side", "-f", "-", input="---\n".join(map(to_yaml, documents)))
-    for right in (
-        ("create", "secrets"),
-        ("patch", "configmaps"),
-        ("list", "namespaces"),
-    ):  # one of each binding
-        until(lambda right=right: may(cluster, HOME.namespace, HOME.user, *right))
+    needed = (("create", "secrets"), ("patch", "configmaps"), ("list", "namespaces"))  # by one binding each
+    until(lambda: all(may(cluster, HOME.namespace, HOME.user, *right) for right in needed))
