@@ -19,6 +19,7 @@ from support.cluster import ClusterInTest
 from support.command import hibernator
 from support.helm import CHART, ROOT, Document, Helm
 from support.kubeconfigs import write_kubeconfig
+from support.plan_scenes import noop, plan
 
 RELEASE = ("hibernator", CHART, "-n", "hibernator-system", "--create-namespace")
 EVERYTHING = (
@@ -35,6 +36,10 @@ EVERYTHING = (
     "--set=podLabels.team=platform",
     "--set=podAnnotations.note=hello",
     "--set=serviceAccount.annotations.role=arn",
+)
+STILL_ASLEEP = (
+    "HibernatePlan default/asleep has things asleep: let an operator wake them (`hibernator plan wake`), "
+    "or take the finalizer hibernator.ardikabs.com/wake-first off by hand."
 )
 CRD = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{SCALERS.resource}"
 
@@ -95,6 +100,8 @@ def test_a_release_lives_and_leaves_nothing_broken_behind(
     )
     assert lease.get("spec", {}) == {}, "the first replica need not wait for anybody"
 
+    awake, asleep, bent = held_by_their_finalizers(plane)
+
     # An upgrade brings CRDs that have changed, and leaves alone what the operator registered in them.
     register(plane)
     columns = [{"op": "remove", "path": "/spec/versions/0/additionalPrinterColumns/0"}]
@@ -113,6 +120,11 @@ def test_a_release_lives_and_leaves_nothing_broken_behind(
         detach_as_the_hook_does(plane, tmp_path)
         removal.result()
     assert plane.request("GET", CRD)["spec"]["conversion"]["strategy"] == "None"
+    assert [plane.request("GET", one)["metadata"].get("finalizers", []) for one in (awake, asleep, bent)] == [
+        [],
+        ["hibernator.ardikabs.com/wake-first"],
+        [],
+    ]
     left = plane.kubectl(
         "get", "deployments,services,jobs,clusterroles,clusterrolebindings", "-A", "-o", "name"
     )
@@ -125,6 +137,32 @@ def test_a_release_lives_and_leaves_nothing_broken_behind(
 
     installer("install", *RELEASE, "--wait=hookOnly")  # finds what was kept, and takes it over again
     installer("uninstall", "hibernator", "-n", "hibernator-system", "--no-hooks")
+
+
+def held_by_their_finalizers(plane: ClusterInTest) -> tuple[str, str, str]:
+    """A plan that is awake, one that has put something to sleep, and an exception; where each of them is."""
+    path = "/apis/hibernator.ardikabs.com/v1alpha1/namespaces/default"
+    for name in ("awake", "asleep"):
+        made = plan(noop("drill"), name=name)
+        made["metadata"]["finalizers"] = ["hibernator.ardikabs.com/wake-first"]
+        plane.request("POST", f"{path}/hibernateplans", made)
+    cycle = {"cycle": 1, "sleep": {"startedAt": "2026-03-02T20:00:00Z", "result": "Succeeded"}}
+    status = json.dumps({"status": {"phase": "Hibernated", "history": [cycle]}})
+    plane.kubectl("patch", "hplan", "asleep", "--type=merge", "--subresource=status", f"--patch={status}")
+    exception = {
+        "apiVersion": "hibernator.ardikabs.com/v1alpha1",
+        "kind": "ScheduleException",
+        "metadata": {"name": "bent", "finalizers": ["hibernator.ardikabs.com/exception"]},
+        "spec": {
+            "planRef": {"name": "awake"},
+            "type": "suspend",
+            "validFrom": "2026-03-02T00:00:00Z",
+            "validUntil": "2026-03-03T00:00:00Z",
+            "windows": [{"start": "20:01", "end": "23:00", "daysOfWeek": ["MON"]}],
+        },
+    }
+    plane.request("POST", f"{path}/scheduleexceptions", exception)
+    return f"{path}/hibernateplans/awake", f"{path}/hibernateplans/asleep", f"{path}/scheduleexceptions/bent"
 
 
 def detach_as_the_hook_does(plane: ClusterInTest, tmp_path: Path) -> None:
@@ -143,8 +181,11 @@ def detach_as_the_hook_does(plane: ClusterInTest, tmp_path: Path) -> None:
         "timewindowscalers.kyklos.io is no longer converted by a webhook.",
         "The MutatingWebhookConfiguration hibernator is deleted.",
         "The ValidatingWebhookConfiguration hibernator is deleted.",
+        "1 of scheduleexceptions.hibernator.ardikabs.com can be deleted without an operator.",
+        "1 of hibernateplans.hibernator.ardikabs.com can be deleted without an operator.",
+        STILL_ASLEEP,
     ], ran.err
-    assert hibernator("detach", "--kubeconfig", kubeconfig).out == "There was nothing to take back.\n"
+    assert hibernator("detach", "--kubeconfig", kubeconfig).out == f"{STILL_ASLEEP}\n"
     done = '{"status":{"phase":"Succeeded"}}'
     plane.kubectl("patch", "pod", name, "-n", "hibernator-system", "--subresource=status", f"--patch={done}")
 

@@ -1,23 +1,40 @@
 """Takes back what an operator told the API server about itself, for the day on which it is removed.
 
 CRDs outlive the operator, because the objects go with them. A CRD that still names a converter which is gone
-cannot be read in all its versions, and keeps its namespaces from being deleted; and whoever writes waits for
-webhooks that nobody answers.
+cannot be read in all its versions, and keeps its namespaces from being deleted; whoever writes waits for
+webhooks that nobody answers; and whoever deletes, for somebody who takes a finalizer off. Only a plan that
+has put something to sleep keeps its own: it says how everything is woken.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from hibernator.admission.registration import DEFINITIONS
 from hibernator.admission.webhooks.configurations import MUTATING, NAME, VALIDATING
+from hibernator.api.hibernateplan import PLANS, HibernatePlan
+from hibernator.api.kind import Kind
+from hibernator.api.meta import Object
+from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
+from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.api.timewindowscaler import SCALERS
+from hibernator.decisions import hibernateplan, remediationapprovalrequest, scheduleexception
+from hibernator.decisions.hibernateplan_status import standing
 from hibernator.kube.client import Client
 from hibernator.kube.errors import NotFound
 from hibernator.operator.roles import Right, to
 
+T = TypeVar("T", bound=Object)
+
+_FINALIZERS: Final[tuple[tuple[Kind[Any], str], ...]] = (
+    (EXCEPTIONS, scheduleexception.FINALIZER),
+    (APPROVAL_REQUESTS, remediationapprovalrequest.FINALIZER),
+    (PLANS, hibernateplan.FINALIZER),
+)
 RIGHTS: Final[tuple[Right, ...]] = (
     to(DEFINITIONS, "get", "patch", names=(SCALERS.resource,)),
     *(to(kind, "get", "delete", names=(NAME,)) for kind in (MUTATING, VALIDATING)),
+    *(to(kind, "list", "patch") for kind, _ in _FINALIZERS),
+    *(to(kind, "update", part="finalizers") for kind, _ in _FINALIZERS),
 )
 
 _NOBODY_CONVERTS: Final = {"spec": {"conversion": {"strategy": "None", "webhook": None}}}
@@ -28,6 +45,7 @@ async def detach(client: Client) -> tuple[str, ...]:
     done = [
         await _conversion(client),
         *[await _configuration(client, kind) for kind in (MUTATING, VALIDATING)],
+        *[await _release(client, kind, finalizer) for kind, finalizer in _FINALIZERS],
     ]
     return tuple(filter(None, done))
 
@@ -56,3 +74,39 @@ async def _configuration(client: Client, kind: Any) -> str:
     except NotFound:
         return ""
     return f"The {kind.kind} {NAME} is deleted."
+
+
+async def _release(client: Client, kind: Kind[T], finalizer: str) -> str:
+    """Let the objects of a kind be deleted without an operator."""
+    try:
+        held = [one for one in await client.list(kind) if finalizer in one.metadata.finalizers]
+    except NotFound:
+        return ""
+    asleep = [one for one in held if isinstance(one, HibernatePlan) and _is_asleep(one)]
+    for one in held:
+        if one not in asleep:
+            await _without(client, kind, one, finalizer)
+    freed = len(held) - len(asleep)
+    sentences = [f"{freed} of {kind.resource} can be deleted without an operator."] if freed else []
+    sentences += [
+        f"HibernatePlan {one.metadata.namespace}/{one.metadata.name} has things asleep: let an operator wake "
+        f"them (`hibernator plan wake`), or take the finalizer {finalizer} off by hand."
+        for one in asleep
+    ]
+    return "\n".join(sentences)
+
+
+async def _without(client: Client, kind: Kind[T], one: T, finalizer: str) -> None:
+    metadata = one.metadata
+    left = [name for name in metadata.finalizers if name != finalizer]
+    await client.patch(
+        kind,
+        metadata.name,
+        metadata.namespace,
+        {"metadata": {"finalizers": left}},
+        resource_version=metadata.resource_version,
+    )
+
+
+def _is_asleep(plan: HibernatePlan) -> bool:
+    return plan.status.current_operation is not None or standing(plan.status, ()) == "Asleep"
