@@ -5,11 +5,14 @@ knows addresses and roles: it is waited for a little, and not longer.
 """
 
 import asyncio
+from contextlib import suppress
 from typing import Final
 
 from hibernator.api.exceptionstatus import HistoryEntry
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.cli.exits import CliError
+from hibernator.decisions.conditions import find
+from hibernator.decisions.scheduleexception_status import READY
 from hibernator.kube.client import Client
 
 LONGEST_SECONDS: Final = 5.0
@@ -19,15 +22,23 @@ _HEARD: Final = frozenset({"approved", "rejected", "refused"})
 
 async def heard(client: Client, name: str, namespace: str, user: str) -> str:
     """How the exception stands after somebody's word; raises `CliError` where that does not count."""
-    try:
+    answer = f"The operator does not say yet whether that counts: see `hibernator exception view {name}`."
+    with suppress(TimeoutError):
         async with asyncio.timeout(LONGEST_SECONDS):
             while True:
                 exception = await client.get(EXCEPTIONS, name, namespace)
                 if entry := _entry(exception, user):
-                    return _answer(exception, entry)
+                    answer = _answer(exception, entry)
+                    if not _is_under_way(exception):
+                        break
                 await asyncio.sleep(_LOOK_EVERY)
-    except TimeoutError:
-        return f"The operator does not say yet whether that counts: see `hibernator exception view {name}`."
+    return answer
+
+
+def _is_under_way(exception: ScheduleException) -> bool:
+    """Whether it only waits to be put on record, which takes a moment as a rule."""
+    ready = find(exception.status.conditions, READY)
+    return ready is not None and ready.reason == "AwaitingRecord"
 
 
 def _entry(exception: ScheduleException, user: str) -> HistoryEntry | None:

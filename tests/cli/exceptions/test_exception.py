@@ -5,7 +5,10 @@ import json
 import signal
 import sys
 
+import pytest
+
 from hibernator.audit.database import Database
+from hibernator.cli import exception_word
 from support.command import hibernator
 from support.operators import running
 from support.people import ALICE, BOB, CAROL, People
@@ -100,7 +103,10 @@ def test_a_window_that_cannot_be_read_is_told_with_how_to_write_one() -> None:
     assert '"21:00-02:00 SAT,SUN"' in done.err
 
 
-async def test_an_approval_that_cannot_be_put_on_record_says_so_and_bends_nothing_yet(people: People) -> None:
+async def test_an_approval_that_cannot_be_put_on_record_says_so_and_bends_nothing_yet(
+    people: People, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exception_word, "LONGEST_SECONDS", 0.5)  # it is not on record until the lock goes
     call = asyncio.to_thread
     async with running(people.cluster.kubeconfig, people.namespace) as run:
         await call(people.wish, "event", "--approver", BOB)

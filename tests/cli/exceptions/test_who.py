@@ -105,3 +105,16 @@ def test_where_no_operator_answers_the_word_is_given_and_that_is_said(
         f"{BOB} approved event\n"
         "The operator does not say yet whether that counts: see `hibernator exception view event`.\n"
     )
+
+
+async def test_a_word_that_did_not_count_does_once_the_role_has_another_member(people: People) -> None:
+    call = asyncio.to_thread
+    people.apply(config_map("hibernator-roles", manager=CAROL))
+    async with running(people.cluster.kubeconfig, people.namespace) as run:
+        await call(people.wish, "event", "--role", "manager")
+        done = await call(people.ran, BOB, "approve", "event")
+        assert (done.code, "does not count" in done.err) == (1, True)
+        await call(people.apply, config_map("hibernator-roles", manager=f"{CAROL}, {BOB}"))
+        await run.until(lambda: people.state("event") == "Active")
+    history = people.exception_status("event")["history"]
+    assert [(one["action"], one["actor"]) for one in history][1:3] == [("refused", BOB), ("approved", BOB)]
