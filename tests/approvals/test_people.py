@@ -57,6 +57,21 @@ def test_a_member_may_be_named_by_group() -> None:
     assert "manager" not in directory.person("bob", ("developers",)).roles
 
 
+@pytest.mark.parametrize("members", ['["Domain Admins", carol]', "- Domain Admins\n- carol\n"])
+def test_a_group_with_a_space_in_its_name_can_be_listed(members: str) -> None:
+    directory = Directory(roles=read_roles({"manager": members}))
+    assert "manager" in directory.person("bob", ("Domain Admins",)).roles
+    assert "manager" not in directory.person("bob", ("Domain",)).roles
+    assert "manager" in directory.person("carol").roles
+
+
+@pytest.mark.parametrize("members", ["- carol: x", "[carol", "carol, @all", "- 7", "", "{}"])
+def test_what_is_no_list_is_read_word_by_word(members: str) -> None:
+    assert ("manager" in Directory(roles=read_roles({"manager": members})).person("carol").roles) == (
+        members in {"[carol", "carol, @all"}
+    )
+
+
 def test_a_role_that_nobody_else_is_said_to_hold_is_the_group_of_its_name() -> None:
     directory = Directory(roles=read_roles({"manager": "carol"}))
     assert directory.person("bob", ("security", "manager")).roles == {"security"}

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+import yaml
+
 from hibernator.decisions.approval import Person, mailbox
 
 _WORD: Final = re.compile(r"[^\s,\[\]\"']+")
@@ -84,5 +86,15 @@ def read_emails(data: Mapping[str, str]) -> dict[str, str]:
 
 
 def _members(text: str) -> set[str]:
-    words = {word for word in _WORD.findall(text) if word != "-"}
+    words = {*(_items(text) or (word for word in _WORD.findall(text) if word != "-"))}
     return words | {mailbox(word) for word in words if "@" in word}
+
+
+def _items(text: str) -> list[str]:
+    """The items of a YAML list, for the name of a group may have spaces; none where it is no such list."""
+    try:
+        found = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return []
+    is_list = isinstance(found, list) and all(isinstance(item, str) for item in found)
+    return found if is_list else []
