@@ -4,7 +4,9 @@ A cluster where nobody scales StatefulSets is not made to hold them in memory. W
 whether they can be scaled, is read from the watch on CustomResourceDefinitions, never asked.
 """
 
+import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -39,6 +41,7 @@ BUILT_IN: Final[dict[tuple[str, str], Kind[Any]]] = {
     (kind.api_version, kind.kind): kind for kind in (DEPLOYMENTS, STATEFUL_SETS, DAEMON_SETS)
 }
 _SCALED_BY: Final = "scaled-by"
+_PATIENCE: Final = 10.0  # real seconds for the first list of a kind that was just named
 
 _Autoscaling = HorizontalPodAutoscaler | ScaledObject
 
@@ -80,6 +83,7 @@ class Targets:
         self._changed = changed
         self._caches: dict[str, Cache[Any]] = {autoscalers.kind.resource: autoscalers}
         self._follow = follow
+        self._began: dict[str, float] = {}
         self._namespace = namespace
         autoscalers.index(_SCALED_BY, lambda hpa: (scaled_by(hpa).key,))
 
@@ -96,12 +100,32 @@ class Targets:
                         return Kind(Object, group, version, target.kind, spec.names.plural)
         return None
 
+    async def unreadable(self, target: Target) -> str:
+        """Why nobody can say anything about the target, if so. Whoever asks first waits a little.
+
+        Not longer: one kind that may not be read must not hold up the scalers of all others.
+        """
+        kinds = [kind for kind in (self.kind_of(target),) if kind]
+        if self._definitions.get("", SCALED_OBJECTS.resource):
+            kinds.append(SCALED_OBJECTS)
+        for kind in kinds:
+            cache = self._followed(kind)
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(self._began[kind.resource] + _PATIENCE):
+                    await cache.wait_synced()
+            if not cache.synced.is_set():
+                why = cache.trouble or "the API server has not answered yet"
+                return (
+                    f"The operator cannot read {kind.resource}: {why}. "
+                    "If it is forbidden, let the operator's account get, list, watch and patch them."
+                )
+        return ""
+
     async def workload(self, target: Target) -> Workload | None:
         kind = self.kind_of(target)
         if kind is None:
             return None
-        cache = await self._followed(kind)
-        found = cache.get(target.namespace, target.name)
+        found = self._followed(kind).get(target.namespace, target.name)
         match found:
             case None:
                 return None
@@ -119,10 +143,10 @@ class Targets:
             case _:
                 return await self._scale_of(kind, target)
 
-    async def autoscaler(self, target: Target) -> Autoscaler | None:
+    def autoscaler(self, target: Target) -> Autoscaler | None:
         """Who else sets the number. KEDA keeps a HorizontalPodAutoscaler of its own, so it is asked first."""
         if self._definitions.get("", SCALED_OBJECTS.resource):
-            scaled_objects = await self._followed(SCALED_OBJECTS)
+            scaled_objects = self._followed(SCALED_OBJECTS)
             for scaled in scaled_objects.find(_SCALED_BY, target.key):
                 paused = scaled.metadata.annotations.get(KEDA_PAUSED_REPLICAS, "")
                 at = int(paused) if paused.isdecimal() else None
@@ -132,22 +156,22 @@ class Targets:
             return Horizontal(place=place, minimum=hpa.spec.min_replicas, maximum=hpa.spec.max_replicas)
         return None
 
-    async def marks(self, target: Target) -> tuple[Mark | None, ...]:
+    def marks(self, target: Target) -> tuple[Mark | None, ...]:
         """What scalers left on the target and on what scales it, wherever they wrote last."""
-        return tuple(read_mark(bearer.metadata.annotations) for bearer in await self._bearers(target))
+        return tuple(read_mark(bearer.metadata.annotations) for bearer in self._bearers(target))
 
-    async def asleep_by(self, target: Target) -> str:
+    def asleep_by(self, target: Target) -> str:
         """The plan that has put the target to sleep, by the mark that it left there."""
-        marks = (bearer.metadata.annotations.get(ASLEEP_MARK, "") for bearer in await self._bearers(target))
+        marks = (bearer.metadata.annotations.get(ASLEEP_MARK, "") for bearer in self._bearers(target))
         return next(filter(None, marks), "")
 
-    async def _bearers(self, target: Target) -> list[Object]:
+    def _bearers(self, target: Target) -> list[Object]:
         """The target, and what scales it: where marks are left."""
         kind = self.kind_of(target)
-        found = (await self._followed(kind)).get(target.namespace, target.name) if kind else None
+        found = self._followed(kind).get(target.namespace, target.name) if kind else None
         bearers: list[Object] = [found] if found else []
         if self._definitions.get("", SCALED_OBJECTS.resource):
-            bearers += (await self._followed(SCALED_OBJECTS)).find(_SCALED_BY, target.key)
+            bearers += self._followed(SCALED_OBJECTS).find(_SCALED_BY, target.key)
         bearers += self._autoscalers.find(_SCALED_BY, target.key)
         return bearers
 
@@ -168,7 +192,7 @@ class Targets:
         if not place.subresource:
             cache.wrote(written)
 
-    async def _followed(self, kind: Kind[Any]) -> Cache[Any]:
+    def _followed(self, kind: Kind[Any]) -> Cache[Any]:
         cache = self._caches.get(kind.resource)
         if cache is None:
             cache = self._caches[kind.resource] = Cache(self._client, kind, self._namespace)
@@ -177,8 +201,8 @@ class Targets:
                 cache.on_change(self._autoscaler_changed)
             else:
                 cache.on_change(lambda old, new: self._workload_changed(kind, new or old))
+            self._began[kind.resource] = asyncio.get_running_loop().time()
             self._follow(cache)
-        await cache.wait_synced()
         return cache
 
     async def _scale_of(self, kind: Kind[Any], target: Target) -> Workload | None:

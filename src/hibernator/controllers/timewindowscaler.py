@@ -25,7 +25,7 @@ from hibernator.controllers.timewindowscaler_readings import Readings
 from hibernator.decisions.scaler_mark import marked, newest
 from hibernator.decisions.scaling import Workload
 from hibernator.decisions.timewindowscaler import decide
-from hibernator.decisions.timewindowscaler_terms import Decision, Pace, Seen
+from hibernator.decisions.timewindowscaler_terms import Decision, Pace, Seen, Trouble
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
@@ -109,7 +109,8 @@ class ScalerReconciler:
     async def _gather(self, key: Key, scaler: TimeWindowScaler, now: Instant) -> Seen:
         spec = self._readings.spec(key, scaler)
         target = target_of(scaler, spec)
-        workload = await self._targets.workload(target)
+        unreadable = await self._targets.unreadable(target)
+        workload = None if unreadable else await self._targets.workload(target)
         wanted = await self._readings.wanted(key, scaler, _baseline(scaler, workload), now)
         return Seen(
             scaler=scaler,
@@ -117,15 +118,15 @@ class ScalerReconciler:
             default_replicas=wanted.default_replicas,
             workload=workload,
             target=str(target),
-            autoscaler=await self._targets.autoscaler(target) if workload else None,
+            autoscaler=self._targets.autoscaler(target) if workload else None,
             problems=wanted.problems,
-            troubles=wanted.troubles,
+            troubles=(*_unreadable(unreadable), *wanted.troubles),
             elder=self._elder(scaler, target),
-            asleep_by=await self._targets.asleep_by(target),
+            asleep_by=self._targets.asleep_by(target),
             is_measured=wanted.is_measured,
             wrote_at=self._wrote.get(key),
             settling=len(self._wrote),
-            mark=newest(await self._targets.marks(target), scaler.metadata.uid, scaler.status.scalings or 0),
+            mark=newest(self._targets.marks(target), scaler.metadata.uid, scaler.status.scalings or 0),
             recorded=journal_audit.recorded(self._trail, SCALERS, scaler, scaler.status.journal),
             jitter=self._random.random(),
             pace=self._pace,
@@ -290,6 +291,10 @@ def holiday_keys(scaler: TimeWindowScaler) -> Iterable[str]:
 def _age(scaler: TimeWindowScaler) -> tuple[str, str]:
     created = scaler.metadata.creation_timestamp
     return created.isoformat() if created else "", scaler.metadata.name
+
+
+def _unreadable(why: str) -> tuple[Trouble, ...]:
+    return (Trouble(reason="TargetUnreadable", message=why),) if why else ()
 
 
 def _baseline(scaler: TimeWindowScaler, workload: Workload | None) -> int:

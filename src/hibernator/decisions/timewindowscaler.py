@@ -38,7 +38,8 @@ from hibernator.schedule.verdicts import Reason
 READY: Final = "Ready"
 RECONCILING: Final = "Reconciling"
 AUTOSCALED: Final = "Autoscaled"
-HIBERNATED: Final = "TargetHibernated"  # a reason of Ready
+HIBERNATED: Final = "TargetHibernated"  # reasons of Ready
+UNREADABLE: Final = "TargetUnreadable"
 
 # While Ready says this, nothing is set, so that a number that differs afterwards is nobody's meddling.
 _LETS_BE: Final = frozenset({HIBERNATED, "TargetNotFound", "TargetClaimed", "InvalidConfiguration"})
@@ -96,8 +97,9 @@ def _yield_to_elder(seen: Seen, now: Instant) -> Decision:
 
 def _wait_for_target(seen: Seen, hold: "_Hold", now: Instant) -> Decision:
     missing = f"{seen.target} does not exist. Create it or correct targetRef."
+    unreadable = next((one.message for one in seen.troubles if one.reason == UNREADABLE), "")
     verdicts = [
-        Verdict(READY, False, "TargetNotFound", missing),
+        Verdict(READY, False, UNREADABLE if unreadable else "TargetNotFound", unreadable or missing),
         Verdict(RECONCILING, False, "Stable"),
         _degraded(seen),
     ]

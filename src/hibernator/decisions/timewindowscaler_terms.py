@@ -28,7 +28,11 @@ class Trouble:
     """Something that degrades a scaler without stopping it."""
 
     reason: Literal[
-        "InvalidTimezone", "HolidaySourceMissing", "ExternalMetricUnavailable", "InvalidConfiguration"
+        "InvalidTimezone",
+        "HolidaySourceMissing",
+        "ExternalMetricUnavailable",
+        "InvalidConfiguration",
+        "TargetUnreadable",
     ]
     message: str
 

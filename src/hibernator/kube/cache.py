@@ -48,6 +48,11 @@ class Cache(Store[T]):
         """Set once everything that was there at the start has been seen."""
         return self._reflector.synced
 
+    @property
+    def trouble(self) -> str:
+        """Why the API server does not tell what there is, in its own words; empty when it does."""
+        return self._reflector.trouble
+
     async def wait_synced(self) -> None:
         await self.synced.wait()
 

@@ -62,6 +62,7 @@ class Reflector(Generic[T]):
     ) -> None:
         self.synced = asyncio.Event()
         self.contact = steady()  # when the API server was last heard of
+        self.trouble = ""  # what keeps the store from being up to date
         self._client = client
         self._store = store
         self._selection = selection
@@ -106,6 +107,7 @@ class Reflector(Generic[T]):
             raise Unavailable(f"the API server listed an old state (version {version}) of {resource}")
         self._older_since = None
         self._listed = True
+        self.trouble = ""
         self.synced.set()
 
     def _rewound(self) -> bool:
@@ -165,6 +167,7 @@ class Reflector(Generic[T]):
         if isinstance(error, Throttled):
             wait += error.retry_after
         self._failures += 1
+        self.trouble = str(error)
         _log.warning(
             "out of touch with the API server; trying again",
             resource=self._store.kind.resource,

@@ -149,6 +149,29 @@ async def test_anything_with_a_scale_subresource_is_scaled_by_it(scene: Scene) -
         await run.until(lambda: scene.get("fleets", "web")["spec"]["ships"] == 4)
 
 
+async def test_a_kind_that_the_operator_may_not_read_is_named_and_holds_up_nobody(scene: Scene) -> None:
+    secret = json.loads(json.dumps(FLEET).replace("fleet", "convoy").replace("Fleet", "Convoy"))
+    scene.cluster.kubectl("apply", "-f", "-", input=json.dumps(secret))
+    scene.cluster.until_established()
+    convoy = {
+        "apiVersion": "example.com/v1",
+        "kind": "Convoy",
+        "metadata": {"name": "web"},
+        "spec": {"ships": 3},
+    }
+    ref = {"apiVersion": "example.com/v1", "kind": "Convoy", "name": "web"}
+    async with converting(scene) as run:
+        run.forbidden = frozenset({"convoys.example.com"})
+        for number in range(8):  # more than there are workers
+            await applied(scene, beta(f"convoy-{number}", targetRef={**ref, "name": f"web-{number}"}))
+        await applied(scene, convoy, beta("convoy", targetRef=ref), workload(), beta("hours"))
+        await run.until(lambda: scene.replicas() == 0)
+        await run.until(lambda: scene.condition("Degraded", "convoy").get("reason") == "TargetUnreadable")
+        await run.until(lambda: "is forbidden" in scene.condition("Ready", "convoy")["message"])
+        await asyncio.to_thread(allow, scene.cluster, "convoys.example.com", "convoys.example.com/scale")
+        await run.until(lambda: scene.get("convoys", "web")["spec"]["ships"] == 0)
+
+
 async def test_a_share_is_of_what_ran_before_the_first_touch_and_stays_so(scene: Scene) -> None:
     async with converting(scene) as run:
         await applied(scene, workload(replicas=10), beta(window={"replicas": "50%"}, defaultReplicas="15%"))
