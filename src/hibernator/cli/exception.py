@@ -20,7 +20,7 @@ from hibernator.cli.exception_word import heard
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.names import names_of
 from hibernator.cli.offline import out, times
-from hibernator.cli.output import Chosen, Output, show
+from hibernator.cli.output import Chosen, Output, show, show_one
 from hibernator.decisions.approval import DONE, Verdict
 from hibernator.decisions.scheduleexception_request import REQUESTED_BY
 from hibernator.kube.errors import Forbidden
@@ -76,7 +76,7 @@ def list_(
             await follow(session, where, chosen, output)
         return [one for one in await session.client.list(EXCEPTIONS, where) if chosen.lets(one)]
 
-    shown = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    shown = _as("hibernator-auditor", ask, kubeconfig, context, namespace, everywhere=everywhere)
     shown.sort(key=lambda one: (one.metadata.namespace, one.metadata.name))
     show(EXCEPTIONS, shown, COLUMNS, output, spaces=everywhere)
 
@@ -97,12 +97,12 @@ def view(
     async def ask(session: Session) -> exception_view.Sight:
         return await exception_view.look(session.client, name, session.namespace)
 
-    sight = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    sight = _as("hibernator-auditor", ask, kubeconfig, context, namespace)
     if output in {Output.TABLE, Output.WIDE}:
         console = out.console(None)
         out.lines(console, exception_view.lines(sight, console.width, out.ink(console), _now()))
     else:
-        show(EXCEPTIONS, [sight.exception], COLUMNS, output, spaces=False)
+        show_one(EXCEPTIONS, sight.exception, output)
 
 
 @app.command()
@@ -266,6 +266,8 @@ def _as(
     kubeconfig: str | None,
     context: str | None,
     namespace: str | None,
+    *,
+    everywhere: bool = False,
 ) -> R:
     """Ask what needs a permission; without it, say which role has it."""
 
@@ -273,7 +275,8 @@ def _as(
         try:
             return await question(session)
         except Forbidden as error:
-            hint = f"Ask an administrator for the ClusterRole {role} in the namespace {session.namespace}."
+            where = "all namespaces" if everywhere else f"the namespace {session.namespace}"
+            hint = f"Ask an administrator for the ClusterRole {role} in {where}."
             raise CliError(error.message, hint=hint, code=Exit.REFUSED) from error
 
     return talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)

@@ -8,7 +8,7 @@ import typer
 
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.cli.cluster import Session
-from hibernator.cli.output import Column, Output, moment, show
+from hibernator.cli.output import Column, Output, moment, show_one
 from hibernator.decisions.approval import Person, mailbox
 from hibernator.kube.cache import Cache
 
@@ -67,7 +67,7 @@ async def follow(session: Session, where: str, chosen: Filter, output: Output) -
             name = f"{new.metadata.namespace}/{new.metadata.name}"
             typer.echo(f"{name}   {status.state or '-'}   {status.message}")
         else:
-            show(EXCEPTIONS, [new], COLUMNS, output, spaces=False)
+            show_one(EXCEPTIONS, new, output)
         sys.stdout.flush()
 
     exceptions = Cache(session.client, EXCEPTIONS, where)

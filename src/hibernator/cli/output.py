@@ -53,12 +53,27 @@ def show(
             _table(objects, [c for c in columns if output is Output.WIDE or not c.wide], spaces=spaces)
 
 
+def show_one(kind: Kind[T], obj: T, output: Output) -> None:
+    """Print one object that was asked for by its name, for programs."""
+    match output:
+        case Output.JSON:
+            typer.echo(msgspec.json.format(msgspec.json.encode(_document(kind, obj))).decode())
+        case Output.YAML:
+            typer.echo(yaml.safe_dump(_document(kind, obj), sort_keys=False), nl=False)
+        case _:
+            typer.echo(f"{kind.resource}/{obj.metadata.name}")
+
+
 def _list(kind: Kind[Any], objects: Sequence[Object]) -> dict[str, Any]:
-    items = [
-        {"apiVersion": kind.api_version, "kind": kind.kind} | msgspec.to_builtins(obj, builtin_types=())
-        for obj in objects
-    ]
-    return {"apiVersion": "v1", "kind": "List", "items": items}
+    return {"apiVersion": "v1", "kind": "List", "items": [_document(kind, obj) for obj in objects]}
+
+
+def _document(kind: Kind[Any], obj: Object) -> dict[str, Any]:
+    return {
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
+        **msgspec.to_builtins(obj, builtin_types=()),
+    }
 
 
 def _table(objects: Sequence[T], columns: Sequence[Column[T]], *, spaces: bool) -> None:

@@ -16,7 +16,7 @@ from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.cli.cluster import Context, Everywhere, Kubeconfig, Namespace, Session, talk
 from hibernator.cli.exits import CliError
 from hibernator.cli.names import names_of
-from hibernator.cli.output import Chosen, Column, Output, moment, show
+from hibernator.cli.output import Chosen, Column, Output, moment, show, show_one
 from hibernator.cli.plan_bend import bend, ends_after, ends_at
 from hibernator.cli.plan_words import describe_lines, events_lines, preview_lines, restore_lines
 from hibernator.decisions.conditions import find
@@ -72,7 +72,7 @@ def describe(
     if output in {Output.TABLE, Output.WIDE}:
         _print(describe_lines(plan))
     else:
-        show(PLANS, [plan], _COLUMNS, output, spaces=False)
+        show_one(PLANS, plan, output)
 
 
 @app.command()

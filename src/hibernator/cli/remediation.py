@@ -17,7 +17,7 @@ from hibernator.approvals.whoami import whoami
 from hibernator.cli.cluster import Context, Everywhere, Kubeconfig, Namespace, Session, talk
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.names import names_of
-from hibernator.cli.output import Chosen, Column, Output, moment, show
+from hibernator.cli.output import Chosen, Column, Output, moment, show, show_one
 from hibernator.decisions.approval import DONE, Verdict, mailbox
 from hibernator.kube.errors import Forbidden, NotFound
 
@@ -92,7 +92,7 @@ def view(
         for line in _lines(sight):
             typer.echo(line)
     else:
-        show(APPROVAL_REQUESTS, [sight.request], _COLUMNS, output, spaces=False)
+        show_one(APPROVAL_REQUESTS, sight.request, output)
 
 
 @app.command()

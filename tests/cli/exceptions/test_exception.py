@@ -92,6 +92,22 @@ def test_somebody_without_permission_is_told_which_role_to_ask_for(people: Peopl
     done = people.ran(BOB, "approve", "event", groups=())
     assert done.code == 4
     assert "Ask an administrator for the ClusterRole hibernator-approver in the namespace" in done.err
+    done = people.ran(BOB, "view", "event", groups=())
+    assert (
+        f"Ask an administrator for the ClusterRole hibernator-auditor in the namespace {people.namespace}"
+        in (done.err)
+    )
+    done = people.ran(BOB, "list", "-A", groups=())
+    assert "Ask an administrator for the ClusterRole hibernator-auditor in all namespaces." in done.err
+
+
+def test_one_that_was_asked_for_by_name_is_printed_by_itself(people: People) -> None:
+    people.wish("event", "--approver", BOB)
+    shown = json.loads(people.ask(BOB, "view", "event", "-o", "json"))
+    assert (shown["kind"], shown["spec"]["approverEmails"]) == ("ScheduleException", [BOB])
+    assert people.ask(BOB, "view", "event", "-o", "yaml").startswith("apiVersion: hibernator.ardikabs.com/v1")
+    name = people.ask(BOB, "view", "event", "-o", "name")
+    assert name == "scheduleexceptions.hibernator.ardikabs.com/event\n"
 
 
 def test_a_window_that_cannot_be_read_is_told_with_how_to_write_one() -> None:
