@@ -125,7 +125,7 @@ class ScalerReconciler:
             asleep_by=self._targets.asleep_by(target),
             is_measured=wanted.is_measured,
             wrote_at=self._wrote.get(key),
-            settling=len(self._wrote),
+            settling=len(self._wrote) - (key in self._wrote),
             mark=newest(self._targets.marks(target), scaler.metadata.uid, scaler.status.scalings or 0),
             recorded=journal_audit.recorded(self._trail, SCALERS, scaler, scaler.status.journal),
             jitter=self._random.random(),
