@@ -124,8 +124,12 @@ def _told(log: Path) -> Iterator[None]:
 
 @contextmanager
 def _interrupted_by_signals() -> Iterator[None]:
-    """A SIGTERM and a closed terminal end it in the same order as Ctrl-C does."""
-    before = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    """A SIGTERM and a closed terminal end it in the same order as Ctrl-C does.
+
+    Ctrl-C is among them because a shell that starts it in the background has it ignored.
+    """
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, _interrupt) for number in numbers}
     try:
         yield
     finally:
