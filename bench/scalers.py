@@ -218,6 +218,7 @@ async def measure(cluster: Cluster, count: int) -> list[object]:
         cluster.until_established()
         async with operator(cluster, 3600) as empty:
             await empty.until(lambda: empty.metric("hibernator_leader") == 1)
+            await asyncio.sleep(5)
             nothing = empty.memory()
         await fill(client, count)
         await each(client.create(SCALERS, scaler(name(i)), space(i)) for i in range(count))

@@ -6,7 +6,7 @@ from typing import Final
 
 _CONTAINERS: Final = 50_000  # Python's own limit is 700; cycles here are rare, and small
 _ROUNDS: Final = (20, 100)
-_TLS_BUFFER: Final = 64 * 1024
+_TLS_BUFFER: Final = 32 * 1024
 
 
 def spare_the_caches() -> None:
