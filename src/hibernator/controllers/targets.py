@@ -64,6 +64,11 @@ class Target(NamedTuple):
         return f"{group}/{self.kind}/{self.namespace}/{self.name}"
 
 
+class Marks(NamedTuple):
+    scalings: tuple[Mark | None, ...]
+    asleep_by: str  # the plan that has put it to sleep
+
+
 class Targets:
     """Looks at targets and their autoscalers, and writes to them."""
 
@@ -110,6 +115,8 @@ class Targets:
             kinds.append(SCALED_OBJECTS)
         for kind in kinds:
             cache = self._followed(kind)
+            if cache.synced.is_set():
+                continue
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(self._began[kind.resource] + _PATIENCE):
                     await cache.wait_synced()
@@ -156,14 +163,11 @@ class Targets:
             return Horizontal(place=place, minimum=hpa.spec.min_replicas, maximum=hpa.spec.max_replicas)
         return None
 
-    def marks(self, target: Target) -> tuple[Mark | None, ...]:
-        """What scalers left on the target and on what scales it, wherever they wrote last."""
-        return tuple(read_mark(bearer.metadata.annotations) for bearer in self._bearers(target))
-
-    def asleep_by(self, target: Target) -> str:
-        """The plan that has put the target to sleep, by the mark that it left there."""
-        marks = (bearer.metadata.annotations.get(ASLEEP_MARK, "") for bearer in self._bearers(target))
-        return next(filter(None, marks), "")
+    def marks(self, target: Target) -> Marks:
+        """What scalers and plans left on the target and on what scales it, wherever they wrote last."""
+        borne = [bearer.metadata.annotations for bearer in self._bearers(target)]
+        plans = (annotations.get(ASLEEP_MARK, "") for annotations in borne)
+        return Marks(tuple(map(read_mark, borne)), next(filter(None, plans), ""))
 
     def _bearers(self, target: Target) -> list[Object]:
         """The target, and what scales it: where marks are left."""

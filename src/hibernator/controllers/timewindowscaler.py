@@ -112,6 +112,7 @@ class ScalerReconciler:
         unreadable = await self._targets.unreadable(target)
         workload = None if unreadable else await self._targets.workload(target)
         wanted = await self._readings.wanted(key, scaler, _baseline(scaler, workload), now)
+        marks = self._targets.marks(target)
         return Seen(
             scaler=scaler,
             timeline=wanted.timeline,
@@ -122,11 +123,11 @@ class ScalerReconciler:
             problems=wanted.problems,
             troubles=(*_unreadable(unreadable), *wanted.troubles),
             elder=self._elder(scaler, target),
-            asleep_by=self._targets.asleep_by(target),
+            asleep_by=marks.asleep_by,
             is_measured=wanted.is_measured,
             wrote_at=self._wrote.get(key),
             settling=len(self._wrote) - (key in self._wrote),
-            mark=newest(self._targets.marks(target), scaler.metadata.uid, scaler.status.scalings or 0),
+            mark=newest(marks.scalings, scaler.metadata.uid, scaler.status.scalings or 0),
             recorded=journal_audit.recorded(self._trail, SCALERS, scaler, scaler.status.journal),
             jitter=self._random.random(),
             pace=self._pace,
