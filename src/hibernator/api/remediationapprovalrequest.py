@@ -66,7 +66,11 @@ class RemediationApprovalRequestStatus(Model):
     escalated_at: Annotated[datetime | None, says("When the second level was asked.")] = None
     refused: Annotated[
         tuple[RefusedDecision, ...],
-        says("Decisions that do not count, the newest last; only the operator writes here.", maxItems=10),
+        says(
+            "Decisions that do not count, the newest last; only the operator writes here.",
+            x_kubernetes_list_type="atomic",
+            maxItems=10,
+        ),
     ] = ()
     message: Annotated[str, says("What goes on, in words.")] = ""
     observed_generation: ObservedGeneration = None

@@ -22,6 +22,7 @@ _log: Final = structlog.get_logger(__name__)
 _START: Final = 60.0  # real seconds; Python starts slowly where much else is started
 _PATIENCE: Final = 5.0  # real seconds for an answer that takes a fraction of a millisecond
 _LONGEST_LINE: Final = 2**24
+_TRIES: Final = 3  # the engine may have died of what it was asked before, so a new one is asked the same
 _CRASHED: Final = (
     "The Rego engine ended over it: it calls a function that does not exist, or needs too much memory."
 )
@@ -66,18 +67,19 @@ class Rego:
         if not modules:
             return Broken(f"The ConfigMap has no key that ends in {SUFFIX}.")
         async with self._turn:
-            try:
-                return await self._exchange({"modules": modules, "query": QUERY, **more})
-            except TimeoutError:
-                await self._end()
-                return Broken(f"The policy has not answered within {self._patience:g} seconds.")
-            except (OSError, ValueError, asyncio.IncompleteReadError) as error:
-                _log.warning("the Rego engine ended", why=str(error))
-                await self._end()
-                return Broken(_CRASHED)
-            except asyncio.CancelledError:
-                await self._end()  # or the next question would get the answer to this one
-                raise
+            for _ in range(_TRIES):
+                try:
+                    return await self._exchange({"modules": modules, "query": QUERY, **more})
+                except TimeoutError:
+                    await self._end()
+                    return Broken(f"The policy has not answered within {self._patience:g} seconds.")
+                except (OSError, ValueError, asyncio.IncompleteReadError) as error:
+                    _log.warning("the Rego engine ended", why=str(error))
+                    await self._end()
+                except asyncio.CancelledError:
+                    await self._end()  # or the next question would get the answer to this one
+                    raise
+            return Broken(_CRASHED)
 
     async def _exchange(self, question: Mapping[str, Any]) -> dict[str, Any] | Broken:
         process = self._process or await self._start()
