@@ -74,8 +74,7 @@ class Rego:
                     await self._end()
                     return Broken(f"The policy has not answered within {self._patience:g} seconds.")
                 except (OSError, ValueError, asyncio.IncompleteReadError) as error:
-                    _log.warning("the Rego engine ended", why=str(error))
-                    await self._end()
+                    _log.warning("the Rego engine ended", why=str(error), code=await self._end())
                 except asyncio.CancelledError:
                     await self._end()  # or the next question would get the answer to this one
                     raise
@@ -105,9 +104,11 @@ class Rego:
                 await process.stdout.readuntil()  # it is ready
         return process
 
-    async def _end(self) -> None:
+    async def _end(self) -> int | None:
+        """See the process off; returns what it ended with, if there was one."""
         process, self._process = self._process, None
-        if process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        if process is None:
+            return None
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        return await process.wait()
