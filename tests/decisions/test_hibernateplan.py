@@ -129,6 +129,24 @@ def test_attempts_come_after_a_minute_and_then_twice_as_long_each_time_up_to_hal
     assert drill.status.targets[0].attempts == 8
 
 
+def test_whoever_is_due_and_has_no_room_is_not_looked_at_all_the_time() -> None:
+    execution = strategy("Parallel", maxConcurrency=1)
+    drill = Drill(spec("a", "b", execution=execution, behavior={"mode": "BestEffort", "retries": 3}))
+    while drill.states != {"a": "Pending", "b": "Running"}:
+        drill.work(drill.look("Asleep"), lambda run, _: "failed" if run.name == "a" else "working")
+    drill.now += TimeDelta(minutes=5)
+    assert drill.look("Asleep").after > 60
+
+
+@pytest.mark.parametrize("change", ["suspend", "dryRun"])
+def test_whoever_is_due_while_nothing_may_be_done_is_not_looked_at_all_the_time(change: str) -> None:
+    drill = Drill(spec("a", "b"))
+    drill.go("Asleep", failing("a"))
+    drill.spec = spec("a", "b", **{change: True})
+    drill.now += TimeDelta(minutes=5)
+    assert drill.look("Asleep").after > 60
+
+
 def test_an_attempt_that_succeeds_makes_the_failures_forgotten() -> None:
     drill = Drill(spec("a", "b"))
     drill.go("Asleep", failing("a", attempts=2), patiently=True)

@@ -278,14 +278,17 @@ def _said(
 
 
 def _look_again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> float:
-    """Seconds until the schedule, a suspension or a pause before an attempt is over."""
+    """Seconds until the schedule, a suspension or a pause before an attempt is over.
+
+    Whoever was due before waits for something other than time: for room, or for the end of a suspension.
+    """
     moments = [due_at(target) for target in status.targets if status.current_operation]
     if seen.clock:
         moments.append(seen.clock.until)
     if is_suspended(seen.plan, now) and seen.plan.spec.suspend_until:
         moments.append(Instant(seen.plan.spec.suspend_until))
-    ahead = [(moment - now).total("seconds") for moment in moments if moment]
-    return max(0.0, min([*ahead, LONGEST_SECONDS]))
+    ahead = [(moment - now).total("seconds") for moment in moments if moment and moment > now]
+    return min([*ahead, LONGEST_SECONDS])
 
 
 def active_exceptions(entries: Iterable[ActiveException]) -> tuple[ActiveException, ...]:
