@@ -133,11 +133,24 @@ def test_an_approval_of_something_else_does_not_count(change: dict[str, Any]) ->
         Person("alice"),
         Person("sso:alice", "ALICE@Company.COM"),
         Person("sso:alice", "alice+approver@company.com"),
+        Person("sso:alice", "\N{FULLWIDTH LATIN SMALL LETTER A}lice@company.com"),
+        Person("sso:alice", extra=(("mail", "alice@company.com"),)),
+        Person("sso:alice", "a.liddell@company.com", extra=(("mail", "Alice+x@company.com"),)),
     ],
 )
 def test_the_requester_cannot_approve_under_any_name(myself: Person) -> None:
     asked = request(Place("email", myself.email or "alice@company.com"))
     assert refusal(asked, approval(myself))[0] == "OwnRequest"
+
+
+def test_two_log_ins_that_bring_the_same_address_are_one_person() -> None:
+    one = Person(
+        "u-1", roles=frozenset({"manager"}), extra=(("mail", "m@company.com"), ("upn", "m1@x.example"))
+    )
+    two = Person("u-2", roles=frozenset({"engineeringHead"}), extra=(("email", "M@company.com"),))
+    asked = request(HEAD, MANAGER)
+    assert refusal(asked, approval(one), approval(two, 2))[0] == "AlreadyDecided"
+    assert refusal(request(HEAD, requester=one), approval(two))[0] == "OwnRequest"
 
 
 def test_nobody_approves_where_nobody_knows_who_asked() -> None:
@@ -159,14 +172,42 @@ def test_the_requester_may_say_no() -> None:
     ("email", "counts"),
     [
         ("Bob@COMPANY.com", True),
-        (" bob@company.com", True),
+        (" bob@company.com", False),
+        ("bob@\N{CYRILLIC SMALL LETTER ES}ompany.com", False),
         ("bob+x@company.com", False),
         ("bob@company.com.evil.example", False),
         ("", False),
     ],
 )
-def test_an_address_is_the_same_whatever_its_case_and_another_with_a_plus(email: str, counts: bool) -> None:  # noqa: FBT001  a column of the table
+def test_an_address_is_the_same_whatever_its_case_and_another_whatever_it_looks_like(
+    email: str, counts: bool
+) -> None:  # noqa: FBT001  a column of the table
     assert (refusal(request(), approval(Person("x", email)))[0] == "") is counts
+
+
+@pytest.mark.parametrize(
+    ("asked", "lookalike"),
+    [
+        ("kate@x.example", "\N{KELVIN SIGN}ate@x.example"),
+        ("boss@x.example", "bo\N{LATIN SMALL LETTER SHARP S}@x.example"),
+    ],
+)
+def test_letters_that_only_fold_to_the_same_are_somebody_else_who_agrees_for_nobody(
+    asked: str, lookalike: str
+) -> None:
+    assert refusal(request(Place("email", asked)), approval(Person("x", lookalike)))[0] == "NotAsked"
+    own = request(Place("role", "manager"), requester=Person("me", asked))
+    assert refusal(own, approval(Person("x", lookalike, frozenset({"manager"}))))[0] == "OwnRequest"
+
+
+def test_a_rejection_is_told_as_one_whatever_its_reason_says() -> None:
+    found = stand(request(), [rejection(CAROL, 2, "ApprovalTimeout")], NOON.add(hours=1))
+    assert found.outcome is not None
+    assert not found.outcome.is_timeout
+    assert (
+        over(found.outcome).message
+        == "It was rejected already, by carol at 2026-01-29T12:02:00Z (ApprovalTimeout)."
+    )
 
 
 def test_somebody_of_each_role_must_agree() -> None:

@@ -17,6 +17,7 @@ from hibernator.decisions.approval import APPROVAL_TIMEOUT, OPERATOR as NOBODY
 
 _SUBJECT: Final = "scheduleexception"
 _CHANNELS: Final[dict[str, Channel]] = {channel: channel for channel in get_args(Channel)}
+_OURS: Final = frozenset({"waiting", "activated", "expired"})  # what no person does, whatever their name
 _TYPES: Final = {
     "submitted": "requested",
     "approved": "approval.given",
@@ -49,13 +50,13 @@ def _type(exception: ScheduleException, entry: HistoryEntry) -> str:
         was_draft = status.requested_at is None or any(one.action == "submitted" for one in status.history)
         return "drafted" if was_draft else "requested"
     if entry.action == "rejected":
-        return "timedout" if entry.reason == APPROVAL_TIMEOUT else "rejected"
+        return "timedout" if _is_timeout(entry) else "rejected"
     return _TYPES[entry.action]
 
 
 def _told(about: Resource, type_: str, entry: HistoryEntry) -> AuditEvent:
     at = Instant(entry.timestamp)
-    is_ours = entry.actor == NOBODY
+    is_ours = entry.action in _OURS or _is_timeout(entry)
     return event(
         f"{_SUBJECT}.{type_}",
         about,
@@ -67,6 +68,10 @@ def _told(about: Resource, type_: str, entry: HistoryEntry) -> AuditEvent:
         data={key: word for key, word in (("role", entry.role), ("reason", entry.reason)) if word},
         error=entry.reason if entry.action == "refused" else "",
     )
+
+
+def _is_timeout(entry: HistoryEntry) -> bool:
+    return (entry.action, entry.actor, entry.reason) == ("rejected", NOBODY, APPROVAL_TIMEOUT)
 
 
 def _actor(user: str) -> Actor:

@@ -8,7 +8,9 @@ Each person fills one place. Somebody who holds two of the required roles is sti
 are given out such that as many of them are filled as there are people for.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import string
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -29,6 +31,7 @@ Refused = Literal[
     "TooEarly",
     "TooLate",
 ]
+_LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 DONE: Final[Mapping[Verdict, str]] = {"approve": "approved", "reject": "rejected"}
 
 
@@ -93,6 +96,11 @@ class Outcome:
     at: Instant
     reason: str = ""
 
+    @property
+    def is_timeout(self) -> bool:
+        """Whether nobody ended it: people may give any reason, that of a time-out too."""
+        return (self.actor, self.reason) == (OPERATOR, APPROVAL_TIMEOUT)
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
@@ -152,7 +160,7 @@ def timed_out(request: Request) -> Outcome:
 def over(outcome: Outcome) -> Refusal:
     """What somebody is told who comes after the end."""
     at = outcome.at.format_iso()
-    if outcome.reason == APPROVAL_TIMEOUT:
+    if outcome.is_timeout:
         return Refusal("TooLate", f"Nobody may decide any more: the time for it ended at {at}.")
     why = f" ({outcome.reason})" if outcome.reason else ""
     said = outcome.state.lower()
@@ -162,21 +170,26 @@ def over(outcome: Outcome) -> Refusal:
 def mailbox(email: str) -> str:
     """An address such that two ways to write the same one are equal.
 
-    Mail systems in use take no notice of case. A plus-address is left alone: who asks for the agreement of
-    `ops+oncall@…` does not ask for that of `ops@…`.
+    Mail systems in use take no notice of the case of plain letters. All else is left alone: who asks for the
+    agreement of `ops+oncall@…` does not ask for that of `ops@…`, nor of whoever has a letter that looks alike.
     """
-    return email.strip().casefold()
+    return email.translate(_LOWER)
 
 
 def same_human(one: Person, other: Person) -> bool:
-    """Whether two may well be the same human being: here plus-addresses are seen through."""
-    if one.user == other.user:
-        return True
-    return bool(one.email and other.email) and _owner(one.email) == _owner(other.email)
+    """Whether two may well be the same human being: what merely looks different is seen through here."""
+    return one.user == other.user or not set(map(_owner, _addresses(one))).isdisjoint(
+        map(_owner, _addresses(other))
+    )
+
+
+def _addresses(person: Person) -> Iterator[str]:
+    """All that are known of somebody, also those that no place is filled by."""
+    yield from (address for address in (person.email, *dict(person.extra).values()) if "@" in address)
 
 
 def _owner(email: str) -> str:
-    local, _, domain = mailbox(email).rpartition("@")
+    local, _, domain = unicodedata.normalize("NFKC", email).strip().casefold().rpartition("@")
     return f"{local.partition('+')[0]}@{domain}"
 
 
@@ -222,7 +235,9 @@ def _unapprovable(request: Request, vote: Vote) -> Refusal | None:
 
 
 def _same_voter(one: Person, other: Person) -> bool:
-    return one.user == other.user or (bool(one.email) and mailbox(one.email) == mailbox(other.email))
+    return one.user == other.user or not set(map(mailbox, _addresses(one))).isdisjoint(
+        map(mailbox, _addresses(other))
+    )
 
 
 def _open_to(vote: Vote, places: Iterable[Place]) -> list[Place]:

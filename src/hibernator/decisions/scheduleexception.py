@@ -161,7 +161,7 @@ def _rejected(look: _Look) -> Course | None:
     if outcome is None or outcome.state != "Rejected":
         return None
     at = _iso(outcome.at)
-    if outcome.reason == "ApprovalTimeout":
+    if outcome.is_timeout:
         message = f"Not everyone agreed before {at}. Create another exception if it is still needed."
         return look.course("Rejected", "ApprovalTimeout", message)
     why = f": {outcome.reason}" if outcome.reason else "."

@@ -151,7 +151,7 @@ def _decisions(before: ScheduleExceptionStatus, course: Course) -> Iterator[Hist
     for vote, refusal in course.standing.refused:
         if ("refused", vote.by.user) not in known:
             yield _refused(vote.by.user, vote.at, vote.channel, refusal)
-    if course.outcome and course.outcome.reason == APPROVAL_TIMEOUT:
+    if course.outcome and course.outcome.is_timeout:
         yield _entry("rejected", OPERATOR, course.outcome.at, APPROVAL_TIMEOUT)
 
 

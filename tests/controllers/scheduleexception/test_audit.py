@@ -50,6 +50,11 @@ def test_a_draft_that_was_submitted_and_approved_is_told_step_by_step() -> None:
 def test_silence_and_a_no_are_told_apart() -> None:
     assert told(("rejected", "bob", "freeze")) == [("rejected", "user", "bob")]
     assert told(("rejected", "hibernator", "ApprovalTimeout")) == [("timedout", "operator", "hibernator")]
+    assert told(("rejected", "bob", "ApprovalTimeout")) == [("rejected", "user", "bob")]
+
+
+def test_a_user_who_is_called_as_the_operator_is_a_user() -> None:
+    assert told(("approved", "hibernator", "")) == [("approval.given", "user", "hibernator")]
 
 
 def test_one_that_waits_in_line_is_told() -> None:
