@@ -180,8 +180,9 @@ def test_the_requester_may_say_no() -> None:
     ],
 )
 def test_an_address_is_the_same_whatever_its_case_and_another_whatever_it_looks_like(
-    email: str, counts: bool
-) -> None:  # noqa: FBT001  a column of the table
+    email: str,
+    counts: bool,  # noqa: FBT001  a column of the table
+) -> None:
     assert (refusal(request(), approval(Person("x", email)))[0] == "") is counts
 
 

@@ -171,7 +171,7 @@ def mailbox(email: str) -> str:
     """An address such that two ways to write the same one are equal.
 
     Mail systems in use take no notice of the case of plain letters. All else is left alone: who asks for the
-    agreement of `ops+oncall@…` does not ask for that of `ops@…`, nor of whoever has a letter that looks alike.
+    agreement of `ops+oncall@…` does not ask for that of `ops@…`, nor of one with letters that look alike.
     """
     return email.translate(_LOWER)
 
