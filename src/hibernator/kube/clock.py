@@ -16,6 +16,10 @@ from whenever import Instant, TimeDelta
 # must find its wake-ups overdue and its lease lost.
 _STEADY: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
+# Real seconds between two looks at whether the time of day was set, and how far off it may be.
+_BETWEEN_LOOKS: Final = 5.0
+_SET_BY: Final = 2.0
+
 # The event loop's own timers stand still during a suspension, so that no wait may rely on one for longer.
 _LONGEST_WAIT: Final = 30.0
 
@@ -116,6 +120,26 @@ class _LoopTimer:
             self._callback()
         else:
             self._handle = self._loop.call_later(min(remaining, _LONGEST_WAIT), self._step)
+
+
+async def tell_when_set(clock: Clock, tell: Callable[[], object], *, every: float = _BETWEEN_LOOKS) -> None:
+    """Call back whenever somebody has set the clock, or it went wrong by so much little by little.
+
+    Waits are counted in seconds that pass. Whoever waits for a time of day must then count anew, or is late
+    by as much as the clock was put forward.
+    """
+    known = _began(clock)
+    while True:
+        await asyncio.sleep(every)
+        found = _began(clock)
+        if abs((found - known).total("seconds")) > _SET_BY:
+            known = found
+            tell()
+
+
+def _began(clock: Clock) -> Instant:
+    """The time of day at which the passing seconds began to count: the same one until the clock is set."""
+    return clock.now() - TimeDelta(seconds=clock.monotonic())
 
 
 @asynccontextmanager

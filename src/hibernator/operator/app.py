@@ -23,15 +23,18 @@ from hibernator.controllers import (
     scheduleexception,
     timewindowscaler,
 )
+from hibernator.controllers.auditspool import spool_controller
 from hibernator.controllers.connectors import connector_controllers
+from hibernator.controllers.departures import every_departure
 from hibernator.controllers.means import Means
 from hibernator.decisions.scheduleexception_request import Rules
 from hibernator.decisions.timewindowscaler_terms import Pace
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.every import executors
+from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.caches import Caches
 from hibernator.kube.client import Client
-from hibernator.kube.clock import Clock, SystemClock
+from hibernator.kube.clock import Clock, SystemClock, tell_when_set
 from hibernator.kube.controller import Controller
 from hibernator.kube.credentials import Credentials
 from hibernator.kube.election import ApiLeases, Elector, new_identity
@@ -88,6 +91,7 @@ async def operator(
         host, _, port = settings.listen.rpartition(":")
         server = Server(health.app(), host=host, port=int(port))
         manager.add("health and metrics", server.run)
+        manager.add("time of day", lambda: tell_when_set(clock, manager.look_at_all))
         database = await stack.enter_async_context(Database(settings.database))
         trail = Trail(
             Store(database, now=clock.now),
@@ -99,6 +103,7 @@ async def operator(
         manager.add("audit trail", trail.run)
         manager.flush_with(lambda seconds: auditing.flush(trail, seconds))
         manager.on_lead(trail.lead)
+        spool = AuditSpool(client, trail, settings.namespace)
         means = Means(
             client=writer,
             caches=Caches(writer, metrics, settings.watch_namespace),
@@ -106,6 +111,7 @@ async def operator(
             clock=clock,
             metrics=metrics,
             trail=trail,
+            spool=spool,
             workers=settings.workers,
         )
         fence = elector.may_write if elector else None
@@ -118,7 +124,7 @@ async def operator(
                 manager,
                 health,
                 writer,
-                webhook_server(settings.webhook_listen, metrics, handlers(client, clock, trail)),
+                webhook_server(settings.webhook_listen, metrics, handlers(client, clock, spool)),
                 endpoint(settings),
                 namespace=settings.namespace,
                 only_namespace=settings.watch_namespace,
@@ -137,6 +143,7 @@ def controllers(
     session: aiohttp.ClientSession,
 ) -> Iterator[Controller]:
     """All of them, over caches that they share."""
+    yield spool_controller(means, settings.namespace)
     yield timewindowscaler.scaler_controller(
         means,
         session=session,
@@ -171,6 +178,9 @@ def controllers(
         policy=settings.remediation_policy,
         home=settings.namespace,
     )
+    departures = every_departure(means)
+    manager.on_lead(departures.lead)
+    yield departures.controller
 
 
 def naming(settings: Settings) -> Naming:

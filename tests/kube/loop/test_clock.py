@@ -5,9 +5,9 @@ from functools import partial
 
 import pytest
 from hypothesis import given, strategies as st
-from whenever import Instant
+from whenever import Instant, TimeDelta
 
-from hibernator.kube.clock import ScaledClock, SystemClock
+from hibernator.kube.clock import ScaledClock, SystemClock, tell_when_set
 from support.clock import ManualClock
 
 
@@ -34,6 +34,38 @@ async def test_a_scaled_day_starts_where_it_is_told_and_its_hours_pass_quickly()
     clock = ScaledClock(speed=3_600_000, start=start)
     await clock.sleep(8 * 3600)
     assert (clock.now() - start).total("hours") >= 8
+
+
+class SettableClock(SystemClock):
+    """One that stands still, and whose time of day somebody sets."""
+
+    off = TimeDelta.ZERO
+
+    def now(self) -> Instant:
+        return Instant.from_utc(2026, 3, 2) + self.off
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+@pytest.mark.parametrize("hours", [-7, -1, 1, 7])
+async def test_a_clock_that_is_set_forward_or_back_is_told_once(hours: int) -> None:
+    clock, told = SettableClock(), asyncio.Event()
+    calls: list[int] = []
+
+    def tell() -> None:
+        calls.append(hours)
+        told.set()
+
+    async with asyncio.timeout(30):
+        looks = asyncio.create_task(tell_when_set(clock, tell, every=0))
+        await asyncio.sleep(0)  # it has seen how the clock stands
+        clock.off = TimeDelta(hours=hours)
+        await told.wait()
+        for _ in range(10):
+            await asyncio.sleep(0)
+    assert calls == [hours]
+    looks.cancel()
 
 
 def test_a_clock_that_would_run_backwards_is_refused() -> None:
