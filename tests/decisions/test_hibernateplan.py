@@ -147,6 +147,13 @@ def test_whoever_is_due_while_nothing_may_be_done_is_not_looked_at_all_the_time(
     assert drill.look("Asleep").after > 60
 
 
+def test_a_clock_that_is_set_back_by_hours_does_not_put_off_the_next_attempt_by_hours() -> None:
+    drill = Drill(spec("a", "b"))
+    drill.go("Asleep", failing("a"))
+    drill.now -= TimeDelta(hours=5)
+    assert [run.name for run in drill.look("Asleep").runs] == ["a"]
+
+
 def test_an_attempt_that_succeeds_makes_the_failures_forgotten() -> None:
     drill = Drill(spec("a", "b"))
     drill.go("Asleep", failing("a", attempts=2), patiently=True)

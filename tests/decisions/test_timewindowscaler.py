@@ -132,6 +132,11 @@ def test_once_the_target_has_followed_one_status_tells_it_all() -> None:
     assert decision.tells == ()
 
 
+def test_a_clock_that_is_set_back_after_a_write_keeps_no_status_waiting() -> None:
+    slow = seen(deployment(5, running=2), {"effectiveReplicas": 1}, wrote_at=MONDAY_10)
+    assert decide(slow, MONDAY_10 - TimeDelta(minutes=50)).status is not None
+
+
 def test_a_target_that_does_not_follow_in_time_is_reported_as_it_is() -> None:
     slow = seen(deployment(5, running=2), {"effectiveReplicas": 1}, wrote_at=MONDAY_10)
     decision = decide(slow, MONDAY_10 + TimeDelta(seconds=3))

@@ -235,7 +235,9 @@ def _case(seen: Seen, workload: Workload, hold: _Hold) -> _Case:
 
 def _settling(seen: Seen, now: Instant) -> float:
     """How much longer the status may wait for the target to follow what was written."""
-    return _patience(seen) - (now - seen.wrote_at).total("seconds") if seen.wrote_at else 0.0
+    if seen.wrote_at is None or now < seen.wrote_at:  # somebody has set the clock back
+        return 0.0
+    return _patience(seen) - (now - seen.wrote_at).total("seconds")
 
 
 def _patience(seen: Seen) -> float:
