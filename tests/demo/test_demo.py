@@ -47,6 +47,11 @@ def until(lines: IO[str] | None, wanted: str, read: list[str]) -> str:
     raise AssertionError(f"{wanted!r} was never said:\n" + "\n".join(read))
 
 
+def typed(env: str, command: str) -> subprocess.CompletedProcess[str]:
+    """A command in another terminal."""
+    return subprocess.run(["bash", "-c", f". {env}; {command}"], capture_output=True, text=True, check=False)
+
+
 def assert_nothing_is_left(folder: Path) -> None:
     """No file, and soon no process that was started with this folder for temporary files."""
     assert list(folder.iterdir()) == []
@@ -71,9 +76,7 @@ def test_a_stranger_takes_part_in_the_demo_and_ends_it(tmp_path: Path) -> None:
         env = until(process.stdout, "The shop is open", read).rpartition(" ")[2]
         for matter in ("exception approve", "remediation approve"):
             command = until(process.stdout, matter, read).partition("try")[2].strip()
-            done = subprocess.run(
-                ["bash", "-c", f". {env}; {command}"], capture_output=True, text=True, check=False
-            )
+            done = typed(env, command)
             assert done.returncode == 0, done.stderr
         for words in (
             "carol@shop.example asks for it",
@@ -93,6 +96,23 @@ def test_a_stranger_takes_part_in_the_demo_and_ends_it(tmp_path: Path) -> None:
     assert "checkout-oom   approved" in said
     assert "every hash of their chain fits" in said
     assert_nothing_is_left(tmp_path)
+
+
+def test_what_is_offered_shows_in_the_shop_at_the_time_of_the_shop(tmp_path: Path) -> None:
+    read: list[str] = []
+    with demo(tmp_path) as process:
+        env = until(process.stdout, "The shop is open", read).rpartition(" ")[2]
+        until(process.stdout, "hibernator doctor", read)
+        health = typed(env, "hibernator doctor")
+        assert health.returncode == 0, health.stdout
+        until(process.stdout, "3 targets done, 0 failed", read)
+        command = until(process.stdout, "plan wake", read).partition("try")[2].strip()
+        woken = typed(env, command)
+        assert woken.returncode == 0, woken.stderr
+        for words in ("hibernator-admin asks for it", "database is awake", "front is awake"):
+            until(process.stdout, words, read)
+    health_of_the_clock = [line for line in health.stdout.splitlines() if "clock" in line]
+    assert all(line.startswith("ok") for line in health_of_the_clock), health.stdout
 
 
 def test_on_a_terminal_it_is_a_picture_that_ends_by_itself_with_a_summary(tmp_path: Path) -> None:

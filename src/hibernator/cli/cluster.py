@@ -67,6 +67,8 @@ def refusal(error: ApiError) -> CliError:
         case Unauthorized():
             hint = "Log in again, or choose another context with --context."
             return CliError(f"the cluster does not know you: {error.message}", hint=hint, code=Exit.REFUSED)
+        case Forbidden() if "denied the request" in error.message:  # a rule said no, not a missing role
+            return CliError(error.message, code=Exit.REFUSED)
         case Forbidden():
             hint = "Ask an administrator for one of the hibernator-* ClusterRoles, or use another --context."
             return CliError(error.message, hint=hint, code=Exit.REFUSED)

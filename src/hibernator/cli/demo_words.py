@@ -112,10 +112,13 @@ def tries(view: View) -> Iterator[Try]:
             yield Try(command, "let it run")
     if view.plan.status.phase in {"Hibernating", "Hibernated"}:
         yield Try("hibernator plan restore-data nights", "what it will be woken to")
+        if all(exception.status.state not in {"Approved", "Active"} for exception in view.exceptions):
+            yield Try("hibernator plan wake nights --for 8h", "and see it wake")
     yield Try("hibernator plan describe nights", "the plan in words")
     yield Try("kubectl scale deployment chat -n shop-help --replicas 9", "and see it put right")
     yield Try('hibernator plan suspend nights --reason "a migration"', "no sleep tonight")
     yield Try("hibernator audit list", "who did what, and when")
+    yield Try("hibernator doctor", "whether all is well")
 
 
 def summary(ending: "Ending") -> Iterator[str]:

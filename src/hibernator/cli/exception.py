@@ -6,13 +6,12 @@ from dataclasses import replace
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import typer
-from whenever import Instant
 
 from hibernator.api.hibernateplan import PLANS
 from hibernator.api.scheduleexception import EXCEPTIONS, ExceptionType, ScheduleException
 from hibernator.approvals.decision import Matter, NotAcceptedError, decide
 from hibernator.approvals.people import Directory
-from hibernator.approvals.whoami import who_am_i, whoami
+from hibernator.approvals.whoami import who_am_i
 from hibernator.cli import exception_view
 from hibernator.cli.cluster import Context, Everywhere, Kubeconfig, Namespace, Session, talk
 from hibernator.cli.exception_list import COLUMNS, Filter, follow
@@ -22,7 +21,8 @@ from hibernator.cli.names import names_of
 from hibernator.cli.offline import out, times
 from hibernator.cli.output import Chosen, Output, show, show_one
 from hibernator.decisions.approval import DONE, Verdict
-from hibernator.decisions.scheduleexception_request import REQUESTED_BY
+from hibernator.decisions.scheduleexception_request import requester_notes
+from hibernator.demo.pace import now
 from hibernator.kube.errors import Forbidden
 
 R = TypeVar("R")
@@ -100,7 +100,7 @@ def view(
     sight = _as("hibernator-auditor", ask, kubeconfig, context, namespace)
     if output in {Output.TABLE, Output.WIDE}:
         console = out.console(None)
-        out.lines(console, exception_view.lines(sight, console.width, out.ink(console), _now()))
+        out.lines(console, exception_view.lines(sight, console.width, out.ink(console), now(kubeconfig)))
     else:
         show_one(EXCEPTIONS, sight.exception, output)
 
@@ -191,12 +191,13 @@ def create(
         spec: dict[str, Any] = {
             "planRef": {"name": plan},
             "type": type_,
-            "validFrom": (begin.seen_from(zone) if begin else _now()).to_stdlib(),
+            "validFrom": (begin.seen_from(zone) if begin else now(kubeconfig)).to_stdlib(),
             "validUntil": end.seen_from(zone).to_stdlib() if end else None,
             "windows": windows,
         }
         spec |= asked | {key: value for key, value in more.items() if value}
-        metadata = {"name": name, "annotations": {REQUESTED_BY: await whoami(session.client)}}
+        me = await who_am_i(session.client, Directory())
+        metadata = {"name": name, "annotations": requester_notes(me.user, dict(me.extra))}
         return await session.client.create(
             EXCEPTIONS, {"metadata": metadata, "spec": spec}, session.namespace
         )
@@ -235,7 +236,7 @@ def _decide(
     async def ask(session: Session) -> str:
         who = await who_am_i(session.client, Directory())
         matter = Matter(name, session.namespace)
-        await decide(session.client, matter, who, verdict, "cli", reason=reason, now=_now())
+        await decide(session.client, matter, who, verdict, "cli", reason=reason, now=now(kubeconfig))
         answer = await heard(session.client, name, session.namespace, who.user)
         return f"{who.user} {DONE[verdict]} {name}\n{answer}"
 
@@ -289,7 +290,3 @@ def _window(text: str) -> dict[str, Any]:
         raise CliError(f"--window {text}: this is no window.", hint=hint, code=Exit.USAGE)
     start, end, days = found.groups()
     return {"start": start, "end": end, "daysOfWeek": [day.strip() for day in days.split(",")]}
-
-
-def _now() -> Instant:
-    return Instant.now().round("second", mode="floor")

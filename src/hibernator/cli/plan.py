@@ -21,6 +21,7 @@ from hibernator.cli.plan_bend import bend, ends_after, ends_at
 from hibernator.cli.plan_words import describe_lines, events_lines, preview_lines, restore_lines
 from hibernator.decisions.conditions import find
 from hibernator.decisions.hibernateplan import RETRY
+from hibernator.demo.pace import now
 
 app = typer.Typer(
     help="See what HibernatePlans do, and suspend, resume, retry, wake or put them to sleep.",
@@ -206,10 +207,10 @@ def _bend(
 ) -> None:
     async def ask(session: Session) -> tuple[str, Instant]:
         plan = await session.client.get(PLANS, name, session.namespace)
-        now = Instant.now().round("second", mode="floor")
-        until = end(plan, now)
+        asked_at = now(kubeconfig)
+        until = end(plan, asked_at)
         made = await session.client.create(
-            EXCEPTIONS, bend(plan, type_, now, until, reason), session.namespace
+            EXCEPTIONS, bend(plan, type_, asked_at, until, reason), session.namespace
         )
         return made.metadata.name, until
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 import typer
-from whenever import Instant
 
 from hibernator.api.aianalysis import ANALYSES, AIAnalysis
 from hibernator.api.people import ApproverLevel
@@ -19,6 +18,7 @@ from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.names import names_of
 from hibernator.cli.output import Chosen, Column, Output, moment, show, show_one
 from hibernator.decisions.approval import DONE, Verdict, mailbox
+from hibernator.demo.pace import now
 from hibernator.kube.errors import Forbidden, NotFound
 
 app = typer.Typer(help="Remediations that wait for somebody's approval.", no_args_is_help=True)
@@ -137,7 +137,7 @@ def _decide(
         user = await whoami(session.client)
         matter, who = Matter(name, session.namespace), Directory().person(user)
         try:
-            await decide(session.client, matter, who, verdict, "cli", reason=reason, now=Instant.now())
+            await decide(session.client, matter, who, verdict, "cli", reason=reason, now=now(kubeconfig))
         except Forbidden as error:
             role = "hibernator-approver"
             hint = f"Ask an administrator for the ClusterRole {role} in the namespace {session.namespace}."

@@ -9,6 +9,7 @@ from whenever import Instant
 
 from hibernator.audit.database import Database
 from hibernator.audit.verification import verify
+from hibernator.demo import pace
 from hibernator.demo.cast import Cast
 from hibernator.demo.stage import HOME, Stage
 from hibernator.demo.view import View
@@ -43,6 +44,7 @@ class Ending:
 async def play(stage: Stage, audience: Audience, *, speed: float, seconds: float | None) -> Ending:
     """Run the scene until the time is over or somebody stops it."""
     clock = ScaledClock(speed, stage.scene.opens)
+    pace.publish(stage.kubeconfig, clock.now(), speed)
     async with operator(_settings(stage), stage.operator, clock=clock) as made, Client(stage.admin) as client:
         watching = Watching(client, clock, stage.scene)
         for cache in watching.caches:
@@ -67,13 +69,12 @@ async def _look_on(watching: Watching, audience: Audience) -> None:
 
 
 def _settings(stage: Stage) -> Settings:
-    """As in production, but for one replica, and for boundaries on the second."""
+    """As in production, but for boundaries on the second."""
     port = _free_port()
     return Settings(
         namespace=HOME.namespace,
         listen="127.0.0.1:0",
         database=stage.database,
-        leader_elect=False,
         webhook_listen=f"127.0.0.1:{port}",
         webhook_url=f"https://127.0.0.1:{port}",
         scaler_jitter_from=0.0,

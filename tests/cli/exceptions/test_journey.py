@@ -32,7 +32,7 @@ async def test_an_emergency_exception_from_need_to_expiry(
     people: People, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = ManualClock("2026-03-06T12:00:00Z")  # a Friday
-    monkeypatch.setattr(commands, "_now", clock.now)
+    monkeypatch.setattr(commands, "now", lambda _kubeconfig: clock.now())
     people.plan_over_web()
     async with people.operator(clock) as run:
         for user, arguments, seen in steps():
