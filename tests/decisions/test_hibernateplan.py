@@ -169,6 +169,27 @@ def test_what_cannot_get_better_is_not_tried_again() -> None:
     assert drill.phase == "Error"
 
 
+@pytest.mark.parametrize("state", ["failed", "hopeless"])
+@pytest.mark.parametrize(("deleted", "left"), [(False, {"a", "b"}), (True, {"b"})])
+def test_a_waking_that_failed_for_good_begins_again_by_itself_every_half_hour(
+    state: str, left: set[str], *, deleted: bool
+) -> None:
+    drill = Drill(spec("a", "b", "c"))
+    drill.go("Asleep")
+    drill.deleted = deleted
+    for _ in range(3):
+        decision = drill.go("Awake", failing("b", state=state), patiently=True)
+        assert (drill.kept, drill.phase, decision.after) == (left, "Error", 1800)
+        drill.now += TimeDelta(seconds=decision.after)
+    drill.go("Awake")
+    assert drill.kept == set()
+
+
+def test_a_sleep_that_failed_for_good_is_left_at_that() -> None:
+    drill = Drill(spec("a", "b"))
+    assert drill.go("Asleep", failing("a", state="hopeless")).after > 80_000
+
+
 def test_waking_interrupts_a_sleep_and_wakes_only_what_was_touched() -> None:
     drill = Drill(spec("a", "b", "c"))
     drill.work(drill.look("Asleep"))

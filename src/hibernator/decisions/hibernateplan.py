@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 import msgspec
-from whenever import Instant
+from whenever import Instant, TimeDelta
 
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.planstatus import (
@@ -23,7 +23,7 @@ from hibernator.api.planstatus import (
     TargetStatus,
 )
 from hibernator.api.problem import Problem
-from hibernator.decisions.hibernateplan_order import OVER, cut_off, due_at, order, startable
+from hibernator.decisions.hibernateplan_order import LONGEST_PAUSE, OVER, cut_off, due_at, order, startable
 from hibernator.decisions.hibernateplan_restore import DOMAIN
 from hibernator.decisions.hibernateplan_status import (
     Outcome,
@@ -31,6 +31,7 @@ from hibernator.decisions.hibernateplan_status import (
     finish,
     fold,
     last_operation,
+    last_result,
     reopen,
     standing,
     started,
@@ -45,6 +46,7 @@ RETRY: Final = f"{DOMAIN}/retry"
 LONGEST_SECONDS: Final = 86_400.0
 MISTAKE_SECONDS: Final = 300.0
 MOST_EXCEPTIONS: Final = 10
+_UNDONE: Final = frozenset({"Failed", "Aborted"})
 _replace = msgspec.structs.replace
 
 
@@ -141,7 +143,7 @@ def _move(seen: Seen, status: HibernatePlanStatus, wanted: Rest, now: Instant) -
         sleepers = [name for name in names if name in seen.kept]
         others = [name for name in names if name not in seen.kept]
         status = begin(status, "Wake", [*strangers, *sleepers], others, now)
-    elif operation is None and (again := _again(seen, status)):
+    elif operation is None and (again := _again(seen, status, now)):
         status = reopen(status, again)
     status = _replace(status, retried=seen.plan.metadata.annotations.get(RETRY, status.retried)[:64])
     if status.current_operation is None:
@@ -155,14 +157,18 @@ def _move(seen: Seen, status: HibernatePlanStatus, wanted: Rest, now: Instant) -
     return _said(seen, status, now, runs=runs)
 
 
-def _again(seen: Seen, status: HibernatePlanStatus) -> tuple[str, ...]:
-    """The targets that the last operation is not over for: because somebody says so, or changed the spec."""
+def _again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> tuple[str, ...]:
+    """The targets that the last operation is not over for.
+
+    Because somebody says so, or changed the spec, or because it was long ago that they could not be woken.
+    """
     plan = seen.plan
     asked = plan.metadata.annotations.get(RETRY, status.retried)[:64] != status.retried
     changed = status.observed_generation != plan.metadata.generation
-    if not status.history or not (asked or changed):
+    once_more = _once_more_at(seen, status)
+    if not status.history or not (asked or changed or (once_more and once_more <= now)):
         return ()
-    failed = [target.name for target in status.targets if target.state in {"Failed", "Aborted"}]
+    failed = [target.name for target in status.targets if target.state in _UNDONE]
     if standing(status, seen.kept) == "Awake" or not changed:
         return tuple(name for name in failed if name in seen.kept or last_operation(status) == "Sleep")
     names = [target.name for target in plan.spec.targets]
@@ -172,6 +178,16 @@ def _again(seen: Seen, status: HibernatePlanStatus) -> tuple[str, ...]:
         *strangers,
         *(name for name in names if name in failed or name in seen.changed or name not in known),
     )
+
+
+def _once_more_at(seen: Seen, status: HibernatePlanStatus) -> Instant | None:
+    """When a waking that failed for good begins again: nothing may sleep on for want of a command."""
+    result = last_result(status)
+    over = status.current_operation is None and last_operation(status) == "Wake" and result is not None
+    undone = any(target.state in _UNDONE and target.name in seen.kept for target in status.targets)
+    if not over or not undone or result is None or result.finished_at is None:
+        return None
+    return Instant(result.finished_at) + TimeDelta(seconds=LONGEST_PAUSE)
 
 
 def direction(plan: HibernatePlan, status: HibernatePlanStatus, name: str) -> Operation:
@@ -283,6 +299,7 @@ def _look_again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> float:
     Whoever was due before waits for something other than time: for room, or for the end of a suspension.
     """
     moments = [due_at(target) for target in status.targets if status.current_operation]
+    moments.append(_once_more_at(seen, status))
     if seen.clock:
         moments.append(seen.clock.until)
     if is_suspended(seen.plan, now) and seen.plan.spec.suspend_until:

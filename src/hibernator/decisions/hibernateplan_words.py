@@ -196,7 +196,8 @@ def _failed(told: Told) -> list[TargetStatus]:
 
 def _failures(told: Told) -> str:
     failures = " ".join(f"{target.name}: {target.message}" for target in _failed(told))
-    return f"{failures} Mend it, then run `hibernator plan retry {told.plan.metadata.name}`."[:4096]
+    wait = " or wait half an hour" if last_operation(told.status) == "Wake" else ""
+    return f"{failures} Mend it, then run `hibernator plan retry {told.plan.metadata.name}`{wait}."[:4096]
 
 
 def _doing(told: Told) -> str:
