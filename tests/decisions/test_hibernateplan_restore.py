@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, strategies as st
 
 from hibernator.api.hibernateplan import Target
@@ -53,8 +54,25 @@ def test_within_a_cycle_the_first_look_counts() -> None:
     assert merge({"a": kept(7, 5)}, [awake("a", 1)], 7)["a"].was == {"replicas": 5}
 
 
-def test_in_a_new_cycle_what_is_awake_counts_more_than_what_an_old_one_kept() -> None:
-    assert merge({"a": kept(6, 5)}, [awake("a", 2)], 7)["a"].was == {"replicas": 2}
+def test_what_was_never_woken_is_kept_into_the_next_cycle_whatever_it_looks_like() -> None:
+    assert merge({"a": kept(6, 5)}, [awake("a", 2)], 7) == {"a": kept(6, 5)}
+
+
+def test_what_was_woken_and_is_still_waited_for_counts_as_it_is_now() -> None:
+    woken = Entry(cycle=6, was={"replicas": 5}, woken=True)
+    assert merge({"a": woken}, [awake("a", 2)], 7)["a"].was == {"replicas": 2}
+    assert merge({"a": woken}, [asleep("a")], 7) == {"a": kept(6, 5)}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "another"),
+    [("x", "x", False), ("x", "y", True), (["x", "y"], ["y", "z"], False), (["x"], ["z"], True)],
+)
+def test_another_of_the_same_name_is_seen_with_new_eyes(before: Any, now: Any, *, another: bool) -> None:
+    entry = Entry(cycle=7, was={"uid": before, "replicas": 5})
+    found = Item(key="a", restore={"uid": now, "replicas": 2})
+    merged = merge({"a": entry}, [found], 7, identity="uid")["a"]
+    assert merged.was == (found.restore if another else entry.was)
 
 
 def test_what_was_left_alone_and_is_awake_now_sleeps_too() -> None:

@@ -21,7 +21,8 @@ class AwaitCompletion(Model):
     timeout: Annotated[
         str | None,
         says(
-            "How long to wait for that before the target counts as failed, such as `10m`.",
+            "How long to wait for that before the attempt counts as failed, such as `10m`. Without it: ten "
+            "minutes for workloads, an hour for everything else.",
             pattern=DURATION,
             maxLength=32,
         ),

@@ -26,7 +26,7 @@ from hibernator.controllers import journal_audit, shared
 from hibernator.controllers.hibernateplan_clock import clockwise, exception_entries, lay_out
 from hibernator.controllers.hibernateplan_metrics import TARGET_FAILURES, count
 from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
-from hibernator.controllers.hibernateplan_runs import SLICE, Progress, Runner, Step
+from hibernator.controllers.hibernateplan_runs import FAILURES, SLICE, Attempt, Progress, Runner, Step
 from hibernator.controllers.means import Means
 from hibernator.decisions.hibernateplan import (
     FINALIZER,
@@ -241,17 +241,19 @@ class PlanReconciler:
         if run.operation == "Look":
             return Step(await self._runner.look(job))
         progress = memory.progress.get(run.name)
-        if progress is None or progress.attempt != job.attempt:
-            progress = memory.progress[run.name] = Progress(job.attempt)
+        attempt = Attempt(job.cycle, run.operation, job.attempt)
+        if progress is None or progress.of != attempt:
+            progress = memory.progress[run.name] = Progress(attempt)
         progress.share = share
         step = await self._runner.step(job, run.operation, stored, progress)
-        if step.outcome.state in {"failed", "hopeless"}:
+        if step.outcome.state in FAILURES:
             self._metrics.count(TARGET_FAILURES, job.target.type)
         return step
 
     async def _keep_asleep(self, plan: HibernatePlan, memory: _Memory, now: Instant) -> float:
         """Look after what wakes by itself, while nothing else is going on."""
-        resting = plan.status.phase == "Hibernated" and not plan.spec.dry_run
+        asleep = plan.status.current_operation is None and standing(plan.status, ()) == "Asleep"
+        resting = asleep and plan.status.phase in {"Hibernated", "Error"} and not plan.spec.dry_run
         watched = {
             name: pause
             for name, one in (memory.stored or {}).items()

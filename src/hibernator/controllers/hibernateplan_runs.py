@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from whenever import Instant, TimeDelta
+import msgspec
+from whenever import Instant
 
 from hibernator.api.planstatus import ItemCount, Operation
 from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
@@ -28,15 +29,24 @@ from hibernator.executors.registry import Registry
 SLICE: Final = 250  # items of a plan between two writes of its status
 AT_ONCE: Final = 16  # items of all plans together
 SETTLE_SECONDS: Final = 5.0
-THROTTLED_SECONDS: Final = 600.0  # for so long a target may be asked to wait before that is a failure
+FAILURES: Final = frozenset({"failed", "hopeless"})
 _TOLD: Final = 3  # failures that are told by name
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What a progress belongs to. When the plan turns round, what is left to do is something else."""
+
+    cycle: int
+    operation: Operation
+    number: int
 
 
 @dataclass(slots=True)
 class Progress:
     """How far one attempt at one target is."""
 
-    attempt: int
+    of: Attempt | None = None
     prepared: bool = False
     todo: list[Saved] = field(default_factory=list)
     settling: list[Saved] = field(default_factory=list)
@@ -44,7 +54,8 @@ class Progress:
     done: int = 0
     skipped: int = 0
     share: int = SLICE  # of the slice, when several targets are worked on
-    resting: tuple[Instant, Outcome] | None = None  # until when, and what was last said
+    resting: tuple[Instant, Outcome, float] | None = None  # since when, what was said, and for how long
+    settles_since: Instant | None = None
     saving: Saving = field(default_factory=Saving)
 
     @property
@@ -73,12 +84,15 @@ class Runner:
         self, job: Job, operation: Operation, stored: dict[str, Stored], progress: Progress
     ) -> Step:
         """Do the next slice, unless it is too early. `stored` is kept true to what the API server holds."""
-        if progress.resting and job.now < progress.resting[0]:
-            until, outcome = progress.resting
-            return Step(outcome, (until - job.now).total("seconds"))
+        if progress.resting:
+            since, outcome, seconds = progress.resting
+            left = seconds - (job.now - since).total("seconds")
+            if 0 < left <= seconds:  # more is left only if somebody has set the clock back
+                return Step(outcome, left)
         step = await self._slice(job, operation, stored, progress)
-        rests = job.now + TimeDelta(seconds=step.after), step.outcome
-        progress.resting = rests if step.after else None
+        if operation == "Wake" and step.outcome.state in FAILURES:
+            await self._forget_woken(job, stored, progress)
+        progress.resting = (job.now, step.outcome, step.after) if step.after else None
         return step
 
     async def _slice(
@@ -96,7 +110,6 @@ class Runner:
             if progress.todo:
                 return Step(Outcome(state="working", items=progress.items))
             if progress.failed:
-                await self._forget_woken(job, operation, stored, progress)
                 return Step(_failed(progress))
             return await self._end(executor, job, operation, progress)
         except Throttled as error:
@@ -109,7 +122,7 @@ class Runner:
         try:
             found = await self._registry[job.target.type].discover(job)
         except ExecutorError as error:
-            return _gave_up(error, Progress(job.attempt))
+            return _gave_up(error, Progress())
         awake = [item for item in found if item.restore is not None]
         saving = sum((item.saving for item in awake), Saving())
         message = (
@@ -143,7 +156,7 @@ class Runner:
             gone = released(before.kept, job.target, found)
             await self._release(job, before, gone)
             known = {key: entry for key, entry in before.kept.entries.items() if key not in gone}
-        entries = merge(known, found, job.cycle)
+        entries = merge(known, found, job.cycle, executor.identity)
         kept = Kept(target=job.target, entries=entries)
         if entries or before:
             stored[name] = await self._restore.save(job.namespace, job.plan, kept, before)
@@ -182,7 +195,7 @@ class Runner:
         progress.done += len(finished)
         progress.settling += finished
         progress.todo = [item for item in batch if item.key in throttled] + rest
-        return next(iter(throttled.values()), None)
+        return max(throttled.values(), key=lambda error: error.patience, default=None)
 
     async def _each(
         self,
@@ -208,7 +221,9 @@ class Runner:
     ) -> Step:
         if (patience := executor.patience(job)) is not None:
             progress.settling = await self._unsettled(executor, job, operation, progress)
-            waited = (job.now - job.began).total("seconds")
+            # Not since the attempt began: what came before this may have taken hours by itself.
+            progress.settles_since = progress.settles_since or job.now
+            waited = (job.now - progress.settles_since).total("seconds")
             if progress.settling and waited >= patience:
                 names = ", ".join(item.key for item in progress.settling[:_TOLD])
                 message = f"{len(progress.settling)} items have not settled within {patience:g} s: {names}."
@@ -239,14 +254,18 @@ class Runner:
         # Those still awake go to the end of the line, so that everybody is asked in turn.
         return rest + [item for item in batch if item.key in unsettled | failed.keys()]
 
-    async def _forget_woken(
-        self, job: Job, operation: Operation, stored: dict[str, Stored], progress: Progress
-    ) -> None:
+    async def _forget_woken(self, job: Job, stored: dict[str, Stored], progress: Progress) -> None:
         """What was woken although others failed shall be woken only once."""
         before = stored.get(job.target.name)
-        if operation == "Sleep" or before is None:
+        if before is None or not progress.prepared:
             return
-        left = {key: entry for key, entry in before.kept.entries.items() if key in progress.failed}
+        asleep = {item.key for item in progress.todo} | progress.failed.keys()
+        restless = set() if asleep else {item.key for item in progress.settling}
+        left = {
+            key: msgspec.structs.replace(entry, woken=key in restless)
+            for key, entry in before.kept.entries.items()
+            if key in asleep | restless
+        }
         kept = Kept(target=before.kept.target, entries=left)
         stored[job.target.name] = await self._restore.save(job.namespace, job.plan, kept, before)
 
@@ -256,7 +275,7 @@ def _saved(entries: dict[str, Entry]) -> list[Saved]:
 
 
 def _waiting(job: Job, progress: Progress, error: Throttled) -> Step:
-    if (job.now - job.began).total("seconds") >= THROTTLED_SECONDS:
+    if (job.now - job.began).total("seconds") >= error.patience:
         return Step(Outcome(state="failed", items=progress.items, message=str(error)))
     message = f"Waiting: {error}"
     return Step(Outcome(state="working", items=progress.items, message=message), max(error.retry_after, 1.0))

@@ -1,8 +1,8 @@
 """What is needed to wake things up: what to keep of it, and the ConfigMaps that it is kept in.
 
-An entry is written before its thing is put to sleep, and carries the number of the cycle that wrote it. That
-number is all it takes to decide which of two truths holds when a thing is found again, and to lose nothing in
-a crash, in a retry, or when a sleep begins before the last waking was over.
+An entry is written before its thing is put to sleep, and holds until the thing was woken. Both may take
+several steps, and who comes after a crash cannot tell half of them from what somebody wants. So what was
+never woken keeps what is written about it, through retries and into the next cycle, however it looks.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -53,13 +53,17 @@ class Item:
 
 
 class Entry(Model):
-    """What is kept of an item. Without `was` it was asleep before and is left alone."""
+    """What is kept of an item. Without `was` it was asleep before and is left alone.
 
-    cycle: int
+    `woken` says that it was brought back, and that only its coming to rest has not been seen.
+    """
+
+    cycle: int  # that wrote it
     was: dict[str, Any] | None = None
     cpu_cores: float = 0.0
     memory_gib: float = msgspec.field(default=0.0, name="memoryGiB")
     note: str = ""
+    woken: bool = False
 
     @property
     def saving(self) -> Saving:
@@ -82,13 +86,12 @@ class Kept:
         return {key: entry for key, entry in self.entries.items() if entry.was is not None}
 
 
-def merge(kept: Entries, found: Iterable[Item], cycle: int) -> dict[str, Entry]:
+def merge(kept: Entries, found: Iterable[Item], cycle: int, identity: str = "") -> dict[str, Entry]:
     """What to keep from now on of the items that were found.
 
-    Who is awake is worth more than what an older cycle kept, and less than what this one did: somebody may
-    have looked in during the night. Who is asleep tells nothing about how it was awake.
+    `identity` is what tells a thing from another of the same key, by its name in the restore documents.
     """
-    return {item.key: _entry(kept.get(item.key), item, cycle) for item in found}
+    return {item.key: _entry(kept.get(item.key), item, cycle, identity) for item in found}
 
 
 def released(kept: Kept, target: Target, found: Iterable[Item]) -> dict[str, Entry]:
@@ -99,10 +102,9 @@ def released(kept: Kept, target: Target, found: Iterable[Item]) -> dict[str, Ent
     return {key: entry for key, entry in kept.sleeping.items() if key not in keys}
 
 
-def _entry(kept: Entry | None, item: Item, cycle: int) -> Entry:
-    knows = kept is not None and kept.was is not None
-    if kept is not None and knows and (item.restore is None or kept.cycle == cycle):
-        return kept
+def _entry(kept: Entry | None, item: Item, cycle: int, identity: str) -> Entry:
+    if kept is not None and kept.was is not None and _holds(kept, kept.was, item, identity):
+        return msgspec.structs.replace(kept, woken=False)
     if item.restore is None:
         return Entry(cycle=cycle, note=item.note or "was asleep already")
     return Entry(
@@ -111,6 +113,20 @@ def _entry(kept: Entry | None, item: Item, cycle: int) -> Entry:
         cpu_cores=item.saving.cpu_cores,
         memory_gib=item.saving.memory_gib,
     )
+
+
+def _holds(kept: Entry, was: Mapping[str, Any], item: Item, identity: str) -> bool:
+    """Whether what is kept is worth more than what was seen: a sleeper does not show how it is awake."""
+    if item.restore is None:
+        return True
+    return not kept.woken and not _is_another(was.get(identity), item.restore.get(identity))
+
+
+def _is_another(before: Any, now: Any) -> bool:
+    """Of those that have several marks, one may go and another come."""
+    if isinstance(before, list) and isinstance(now, list):
+        return bool(before and now) and not any(one in now for one in before)
+    return bool(before != now)
 
 
 def name_of(plan: str, target: str, part: int) -> str:

@@ -4,7 +4,7 @@ The greatest size stays as it is: it costs nothing, and whoever looks at the gro
 is meant to be.
 """
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from hibernator.api.parameters import AsgParameters, AsgSelector
 from hibernator.api.planstatus import Rest
@@ -19,6 +19,8 @@ _NAMES: Final = 50  # that AWS takes in one question
 
 
 class Asg(Executor):
+    identity: ClassVar[str] = "arn"
+
     def __init__(self, accounts: AwsAccounts) -> None:
         self._accounts = accounts
 

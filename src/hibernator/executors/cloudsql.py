@@ -4,7 +4,7 @@ The version of its settings goes along with a change, so that one that somebody 
 """
 
 import re
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 from hibernator.api.parameters import CloudSqlParameters
 from hibernator.api.planstatus import Rest
@@ -28,6 +28,8 @@ class GcpProjects(Protocol):
 
 
 class CloudSql(Executor):
+    identity: ClassVar[str] = "created"
+
     def __init__(self, projects: GcpProjects) -> None:
         self._projects = projects
 

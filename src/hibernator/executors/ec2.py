@@ -16,16 +16,15 @@ from hibernator.executors.protocol import (
     Item,
     Job,
     Permanent,
-    Retryable,
     Saved,
-    Throttled,
+    Underway,
     parameters_as,
 )
 
 _GONE: Final = {"shutting-down", "terminated"}
 _ASLEEP: Final = {"stopping", "stopped"}
 _OF_OTHERS: Final = ("aws:autoscaling:groupName", "karpenter.sh/nodepool", "karpenter.sh/provisioner-name")
-_STOPPING_SECONDS: Final = 10.0
+_PAUSE: Final = 10.0  # seconds until an instance in the middle of something is looked at again
 
 
 class Ec2(Executor):
@@ -45,7 +44,7 @@ class Ec2(Executor):
             case "running":
                 await account.write("ec2", "stop_instances", InstanceIds=[item.key])
             case "pending":
-                raise Retryable(f"{item.key} is still starting; it can be stopped once it runs.")
+                raise Underway(f"{item.key} is still starting.", retry_after=_PAUSE)
 
     async def wake(self, job: Job, item: Saved) -> None:
         account = await self._accounts.aws(job)
@@ -53,7 +52,7 @@ class Ec2(Executor):
             case "stopped":
                 await account.write("ec2", "start_instances", InstanceIds=[item.key])
             case "stopping":
-                raise Throttled(f"{item.key} is still stopping.", retry_after=_STOPPING_SECONDS)
+                raise Underway(f"{item.key} is still stopping.", retry_after=_PAUSE)
 
     async def settled(self, job: Job, item: Saved, rest: Rest) -> bool:
         state = await _state(await self._accounts.aws(job), item)

@@ -4,7 +4,7 @@ EKS does not accept a greatest size of zero, so that stays as it is. While a gro
 no other change, which is waited for.
 """
 
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from hibernator.api.parameters import EksParameters
 from hibernator.api.planstatus import Rest
@@ -12,7 +12,7 @@ from hibernator.executors.asg import groups
 from hibernator.executors.aws import AwsAccount, AwsRefusedError, Document
 from hibernator.executors.aws_shapes import Shapes, shapes, total
 from hibernator.executors.aws_sizes import Size, saved_size, still_asleep
-from hibernator.executors.protocol import Executor, Item, Job, Permanent, Saved, Throttled, parameters_as
+from hibernator.executors.protocol import Executor, Item, Job, Permanent, Saved, Underway, parameters_as
 
 _PAUSE: Final = 15.0  # seconds until a group in the middle of something is looked at again
 _GONE: Final = {"DELETING", "CREATE_FAILED"}
@@ -27,6 +27,8 @@ class EksClusters(Protocol):
 
 
 class Eks(Executor):
+    identity: ClassVar[str] = "arn"
+
     def __init__(self, clusters: EksClusters) -> None:
         self._clusters = clusters
 
@@ -98,7 +100,7 @@ async def _read(account: AwsAccount, cluster: str, item: Saved) -> Document | No
 async def _resize(account: AwsAccount, cluster: str, group: Document, size: Size) -> None:
     name = group["nodegroupName"]
     if group["status"] in {"CREATING", "UPDATING"}:
-        raise Throttled(f"The node group {name} is being changed.", retry_after=_PAUSE)
+        raise Underway(f"The node group {name} is being changed.", retry_after=_PAUSE)
     await account.write(
         "eks",
         "update_nodegroup_config",

@@ -16,7 +16,7 @@ from yarl import URL
 
 from hibernator import __version__
 from hibernator.executors.gcp_tokens import NotLetInError, Tokens
-from hibernator.executors.protocol import Permanent, Retryable, Throttled
+from hibernator.executors.protocol import Permanent, Retryable, Throttled, Underway
 from hibernator.kube.backoff import backoff
 from hibernator.kube.transport import Fence
 
@@ -92,12 +92,12 @@ class GcpProject:
         return await self._send(method, api, path, seconds, body=body)
 
     async def finish(self, api: Api, path: str, operation: Document) -> None:
-        """Watch an operation for a moment; Throttled when it takes longer, Retryable when it fails."""
+        """Watch an operation for a moment; Underway when it takes longer, Retryable when it fails."""
         loop = asyncio.get_running_loop()
         until, looks = loop.time() + self.patience, 0
         while operation.get("status") != "DONE":
             if loop.time() >= until:
-                raise Throttled(f"Google is at it ({operation.get('name')}).", retry_after=_PAUSE)
+                raise Underway(f"Google is at it ({operation.get('name')}).", retry_after=_PAUSE)
             await asyncio.sleep(_LOOK_EVERY[min(looks, len(_LOOK_EVERY) - 1)])
             looks += 1
             operation = await self.read(api, f"{path}/operations/{part(str(operation.get('name', '')))}")
@@ -173,7 +173,7 @@ def _meaning(status: int, answer: Document) -> Exception:
     if status == _TOO_MANY or reasons & _RATES:
         return Throttled("Google gets too many requests.", retry_after=_PAUSE)
     if status == _CONFLICT or said.get("status") in {"FAILED_PRECONDITION", "ABORTED"}:
-        return Throttled(f"Google is at something else: {message}", retry_after=_PAUSE)
+        return Underway(f"Google is at something else: {message}", retry_after=_PAUSE)
     if status >= _SERVER_ERRORS:
         return Retryable(f"Google did not do it now: {message}")
     if status == _UNAUTHORIZED:

@@ -11,7 +11,7 @@ import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from hibernator.api.parameters import GkeParameters
 from hibernator.api.planstatus import Rest
@@ -77,6 +77,8 @@ class _Pool:
 
 
 class Gke(Executor):
+    identity: ClassVar[str] = "instanceGroups"
+
     def __init__(self, clusters: GkeClusters) -> None:
         self._clusters = clusters
 

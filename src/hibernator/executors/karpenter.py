@@ -5,7 +5,7 @@ for disruption. What the workloads do is another target's business, and that one
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from hibernator.api.kind import Kind
 from hibernator.api.parameters import KarpenterParameters
@@ -25,6 +25,8 @@ _TRIES: Final = 6
 
 
 class Karpenter(Executor):
+    identity: ClassVar[str] = "uid"
+
     def __init__(self, clusters: Clusters) -> None:
         self._clusters = clusters
 

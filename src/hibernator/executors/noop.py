@@ -1,5 +1,7 @@
 """Nothing sleeps: for drills, and for trying out an order, a failure or a pause."""
 
+from typing import ClassVar
+
 from hibernator.api.parameters import NoopParameters
 from hibernator.api.planstatus import Rest
 from hibernator.executors.protocol import (
@@ -15,6 +17,8 @@ from hibernator.executors.protocol import (
 
 
 class Noop(Executor):
+    usual_patience: ClassVar[float] = PATIENCE
+
     async def discover(self, job: Job) -> tuple[Item, ...]:
         return tuple(
             Item(key=f"noop-{number}", restore={"number": number}) for number in range(_parameters(job).items)

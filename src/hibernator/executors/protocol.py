@@ -42,13 +42,16 @@ __all__ = [
     "Saved",
     "Saving",
     "Throttled",
+    "Underway",
     "parameters",
     "parameters_as",
 ]
 
 M = TypeVar("M", bound=Model)
 
-PATIENCE: Final = 600.0  # seconds to wait for things to settle where a target asks for it but not how long
+# Seconds to wait for things to settle, where a target asks for it but not how long.
+PATIENCE: Final = 600.0
+LONG_PATIENCE: Final = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,13 +98,27 @@ class Permanent(ExecutorError):
 class Throttled(ExecutorError):
     """Nothing was done, and the other side asks for a pause; this costs no attempt."""
 
+    patience: ClassVar[float] = 600.0  # seconds of an attempt, after which it has failed after all
+
     def __init__(self, message: str, *, retry_after: float = 5.0) -> None:
         super().__init__(message)
         self.retry_after = retry_after
 
 
+class Underway(Throttled):
+    """Something has begun that ends by itself, such as a snapshot, and until then nothing can be done."""
+
+    patience: ClassVar[float] = 6 * 3600.0
+
+
 class Executor(ABC):
     """One kind of target. Holds no state about targets, so that any replica goes on where another stopped."""
+
+    #: The field of a restore document that tells a thing from another of the same key; empty: the key does.
+    identity: ClassVar[str] = ""
+
+    #: How long its things usually need at most to come to rest.
+    usual_patience: ClassVar[float] = LONG_PATIENCE
 
     #: Every so many seconds it is looked whether everything still sleeps, and what does not is put to sleep
     #: again. None: never, because whoever wakes such a thing by hand means it.
@@ -128,7 +145,7 @@ class Executor(ABC):
         wanted = getattr(parameters(job.target), "await_completion", None)
         if not isinstance(wanted, AwaitCompletion) or not wanted.enabled:
             return None
-        return read_duration(wanted.timeout) / SECOND if wanted.timeout else PATIENCE
+        return read_duration(wanted.timeout) / SECOND if wanted.timeout else self.usual_patience
 
 
 def parameters(target: Target) -> Model:

@@ -17,9 +17,8 @@ from hibernator.executors.protocol import (
     Item,
     Job,
     Permanent,
-    Retryable,
     Saved,
-    Throttled,
+    Underway,
     parameters_as,
 )
 from hibernator.executors.rds_kinds import CLUSTER, INSTANCE, Sort, why_never
@@ -31,6 +30,7 @@ _OTHER_ENGINES: Final = ("docdb", "neptune")  # which RDS lists, too
 
 
 class Rds(Executor):
+    identity: ClassVar[str] = "resourceId"
     looks_again: ClassVar[float | None] = 3600.0
 
     def __init__(self, accounts: AwsAccounts) -> None:
@@ -58,7 +58,9 @@ class Rds(Executor):
         if never := why_never(sort, found):
             raise Permanent(f"{item.key} {never}")
         if state != "available":
-            raise Retryable(f"{item.key} is {state}; it can be stopped once it is available.")
+            raise Underway(
+                f"{item.key} is {state}; it can be stopped once it is available.", retry_after=_PAUSE
+            )
         if parameters_as(job, RdsParameters).snapshot_before_stop:
             await _stop_with_snapshot(account, sort, name, _snapshot_name(job, name))
         else:
@@ -72,7 +74,7 @@ class Rds(Executor):
             case "stopped":
                 await account.write("rds", sort.start, **{sort.id: name})
             case "stopping":
-                raise Throttled(f"{item.key} is still stopping.", retry_after=_PAUSE)
+                raise Underway(f"{item.key} is still stopping.", retry_after=_PAUSE)
 
     async def settled(self, job: Job, item: Saved, rest: Rest) -> bool:
         found = await _read(await self._accounts.aws(job), item)
@@ -93,7 +95,7 @@ async def _stop_with_snapshot(account: AwsAccount, sort: Sort, name: str, snapsh
         mine = {"Status": "creating"}
         await account.write("rds", sort.take_snapshot, **{sort.id: name, sort.snapshot_id: snapshot})
     if mine["Status"] == "creating":
-        raise Throttled(f"The snapshot {snapshot} is being taken.", retry_after=_PAUSE)
+        raise Underway(f"The snapshot {snapshot} is being taken.", retry_after=_PAUSE)
     if mine["Status"] != "available":
         raise Permanent(
             f"The snapshot {snapshot} is {mine['Status']}, so {name} is not stopped. Delete it and retry."

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from hibernator.api.autoscaling import SCALED_OBJECTS, ScaledObject
 from hibernator.api.core import NAMESPACES
@@ -26,6 +26,7 @@ from hibernator.decisions.scaling import (
 )
 from hibernator.executors.clusters import Clusters
 from hibernator.executors.protocol import (
+    PATIENCE,
     Executor,
     Item,
     Job,
@@ -75,6 +76,9 @@ class _Thing:
 
 
 class WorkloadScaler(Executor):
+    identity: ClassVar[str] = "uid"
+    usual_patience: ClassVar[float] = PATIENCE
+
     def __init__(self, clusters: Clusters, *, own_namespace: str, only_namespace: str = "") -> None:
         self._clusters = clusters
         self._own_namespace = own_namespace
