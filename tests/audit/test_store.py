@@ -198,7 +198,7 @@ async def test_no_text_keeps_an_event_out(database: Database, text: str, data: d
         before = await connection.scalar(count)
     actor = Actor(type="user", id=text, email=text, ip=text, session=text)
     what = Resource(group=text, kind=text, namespace=text, name=text, uid=text)
-    for name in ("admission.denied", "session.denied"):
+    for name in ("admission.denied", "remediationapprovalrequest.approval.refused"):
         told = event(name, what, at=NOON, identity=(before or 0,), actor=actor, data=data, error=text)
         if name == "admission.denied":
             await store.append(epoch, [told])

@@ -27,6 +27,7 @@ from hibernator.executors.connectors import Connectors
 from hibernator.executors.every import executors
 from hibernator.executors.logins import Login
 from hibernator.kube import credentials
+from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.caches import Caches
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
@@ -128,13 +129,15 @@ async def live(
         Connectors(client, session) as connectors,
     ):
         connectors._doors = _MortalDoors(client)  # type: ignore[assignment] # all that is asked of them
+        trail = Trail(Store(database, now=clock.now), identity="test")
         means = Means(
             client=client,
             caches=Caches(client, metrics, key.namespace),
             recorder=Recorder(client, clock, metrics, instance="test"),
             clock=clock,
             metrics=metrics,
-            trail=Trail(Store(database, now=clock.now), identity="test"),
+            trail=trail,
+            spool=AuditSpool(client, trail, key.namespace),
         )
         registry = executors(connectors, own_namespace="hibernator-system")
         controller = plan_controller(means, registry=registry)

@@ -18,6 +18,7 @@ from hibernator.audit.trail import Trail
 from hibernator.controllers.means import Means
 from hibernator.controllers.remediation import remediation_controllers
 from hibernator.kube import credentials
+from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.caches import Caches
 from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, Key
@@ -53,6 +54,7 @@ async def live(kubeconfig: Path, namespace: str, clock: Clock, database: str, la
             clock=clock,
             metrics=metrics,
             trail=trail,
+            spool=AuditSpool(client, trail, namespace),
         )
         controllers = list(
             remediation_controllers(

@@ -1,6 +1,6 @@
 """Adds the webhooks to a replica: every one serves them, the leader keeps certificates and registration.
 
-server = webhook_server(":9443", metrics, handlers(client, clock, trail))
+server = webhook_server(":9443", metrics, handlers(client, clock, spool))
 add_webhooks(manager, health, client, server, Service("hibernator-webhook", namespace), …)
 """
 
@@ -20,7 +20,7 @@ from hibernator.admission.server import WebhookServer
 from hibernator.admission.webhooks import configurations, stamping, validation
 from hibernator.api.conversion import converted
 from hibernator.api.timewindowscaler import SCALERS
-from hibernator.audit.trail import Trail
+from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock, SystemClock
 from hibernator.kube.controller import Controller, Key, Source, Watches
@@ -31,13 +31,13 @@ from hibernator.kube.metrics import Metrics
 _EVERYTHING: Final = (Key("", "webhooks"),)  # there is only one thing to look at, whatever has changed
 
 
-def handlers(client: Client, clock: Clock, trail: Trail | None = None) -> Mapping[str, Handler]:
+def handlers(client: Client, clock: Clock, spool: AuditSpool | None = None) -> Mapping[str, Handler]:
     """Every webhook of the product, by its path; the clock is the one that schedules go by."""
     judge = validation.validation(client, clock)
     return {
         CONVERT: conversion({SCALERS.kind: converted}),
         stamping.PATH: admission(stamping.stamp),
-        validation.PATH: admission(on_record(judge, trail, clock.now) if trail else judge),
+        validation.PATH: admission(on_record(judge, spool.keep, clock.now) if spool else judge),
     }
 
 

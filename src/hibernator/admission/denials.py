@@ -1,37 +1,45 @@
 """Tells the audit trail whom a webhook has refused what, and why.
 
 A refusal leaves no trace in any object that could be told from later. So it is written down before the API
-server hears it, unless the database is away: nobody shall be let in, or kept waiting, because of that.
+server hears it: in the trail, or in the spool while the database is away, because nobody shall be let in, or
+kept waiting, for that.
 What the API server refuses by its own policies never comes here; its own audit log has that.
 """
 
-import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
+import structlog
 from whenever import Instant
 
 from hibernator.admission.review import AdmissionRequest, Denied, Verdict
-from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.event import Actor, AuditEvent, Resource, event
-from hibernator.audit.trail import Trail
+from hibernator.kube.errors import ApiError
 
 PATIENCE: Final = 1.0  # seconds; of the five that a request has
 
+_log: Final = structlog.get_logger(__name__)
 _ACCOUNT: Final = "system:serviceaccount:"
 
 Judge = Callable[[AdmissionRequest], Awaitable[Verdict]]
 
 
-def on_record(judge: Judge, trail: Trail, now: Callable[[], Instant], patience: float = PATIENCE) -> Judge:
+class Keep(Protocol):
+    """Returns when the event cannot be lost any more."""
+
+    def __call__(self, told: AuditEvent, /, *, patience: float) -> Awaitable[None]: ...
+
+
+def on_record(judge: Judge, keep: Keep, now: Callable[[], Instant], patience: float = PATIENCE) -> Judge:
     """The same judge, whose refusals are in the trail. A dry run changes nothing, the trail included."""
 
     async def judged(request: AdmissionRequest) -> Verdict:
         verdict = await judge(request)
         if isinstance(verdict, Denied) and not request.dry_run:
-            # While the database is away it is among those that wait, for as long as this process lives.
-            with contextlib.suppress(AuditUnavailable):
-                await trail.record_now(denial(request, verdict, now()), patience=patience)
+            try:
+                await keep(denial(request, verdict, now()), patience=patience)
+            except (ApiError, OSError, TimeoutError) as error:  # it stays refused, and told from memory
+                _log.warning("a refusal is in memory only", name=request.name, why=str(error))
         return verdict
 
     return judged

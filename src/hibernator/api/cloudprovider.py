@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from hibernator.api.journal import Journal
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Conditions, Model, Object, ObservedGeneration, rule, says
 from hibernator.api.references import SecretReference
@@ -85,6 +86,7 @@ class CloudProviderSpec(Model):
 class CloudProviderStatus(Model):
     observed_generation: ObservedGeneration = None
     conditions: Conditions = ()
+    journal: Journal = ()
 
 
 class CloudProvider(Object, kw_only=True):

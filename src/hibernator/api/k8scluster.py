@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from hibernator.api.journal import Journal
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Conditions, Model, Object, ObservedGeneration, rule, says
 from hibernator.api.references import OBJECT_NAME, ProviderReference
@@ -50,6 +51,7 @@ class K8SClusterSpec(Model):
 class K8SClusterStatus(Model):
     observed_generation: ObservedGeneration = None
     conditions: Conditions = ()
+    journal: Journal = ()
 
 
 class K8SCluster(Object, kw_only=True):

@@ -149,6 +149,16 @@ def as_text(value: object) -> str:
     raise NotImplementedError(f"{type(value).__name__} has no place in an audit event")
 
 
+def to_json(told: AuditEvent) -> str:
+    """For where an event waits on its way into the chain."""
+    return _ENCODER.encode(told).decode()
+
+
+def from_json(text: str) -> AuditEvent:
+    """What `to_json` made; anything else raises `msgspec.DecodeError`."""
+    return _DECODER.decode(text)
+
+
 def clean(text: str, limit: int = 256) -> str:
     """What every database can hold and index: valid Unicode, no NUL, of bounded length.
 
@@ -158,6 +168,10 @@ def clean(text: str, limit: int = 256) -> str:
         return text
     text = text.encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+_ENCODER: Final = msgspec.json.Encoder(enc_hook=as_text)
+_DECODER: Final = msgspec.json.Decoder(AuditEvent, dec_hook=lambda _type, text: Instant.parse_iso(text))
 
 
 def _type(name: str) -> EventType:

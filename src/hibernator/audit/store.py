@@ -7,11 +7,11 @@ leave their events in the inbox, from which the leader moves them into the chain
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import structlog
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 from whenever import Instant, TimeDelta
@@ -19,10 +19,10 @@ from whenever import Instant, TimeDelta
 from hibernator.audit import bulk, chain
 from hibernator.audit.chain import Link
 from hibernator.audit.database import Database
-from hibernator.audit.event import AuditEvent, Resource, as_text, event
+from hibernator.audit.event import AuditEvent, Resource, event, from_json, to_json
 from hibernator.audit.migrate import migrate
 from hibernator.audit.months import make_partition, month_of, remove_before, start_of
-from hibernator.audit.schema import CHAIN, EVENTS, INBOX, AnyRow
+from hibernator.audit.schema import CHAIN, EVENTS, INBOX, LIFE, AnyRow
 
 # How far the clocks of two replicas may be apart for a repeat to be recognised.
 _CLOCK_SKEW: Final = TimeDelta(hours=24 * 31)
@@ -31,8 +31,13 @@ _AT_ONCE: Final = 250  # events to chain, some 2 ms, before others in the event 
 _EVER: Final = Instant.from_utc(1970, 1, 1)
 
 _log: Final = structlog.get_logger(__name__)
-_encode: Final = msgspec.json.Encoder(enc_hook=as_text).encode
-_decode: Final = msgspec.json.Decoder(AuditEvent, dec_hook=lambda _type, text: Instant.parse_iso(text)).decode
+
+
+class Life(NamedTuple):
+    """Somebody whom the chain knows."""
+
+    resource: Resource
+    correlation_id: str
 
 
 class Superseded(Exception):  # noqa: N818 — it names a state of the world, not a mistake
@@ -68,7 +73,7 @@ class Store:
         """Leave events for the leader."""
         received_at = self._now()
         rows = [
-            {"id": found.id, "received_at": received_at, "event": _encode(self._here(found)).decode()}
+            {"id": found.id, "received_at": received_at, "event": to_json(self._here(found))}
             for found in events
         ]
         if rows:
@@ -103,6 +108,27 @@ class Store:
             )
             await self._extend(connection, head, [self._pruned(Link(*last))])
             return int(last.sequence - head.anchor_sequence)
+
+    async def living(self) -> list[Life]:
+        """Every object that the chain has seen begin, but not end."""
+        row = EVENTS.c
+        columns = (row.resource_kind, row.resource_namespace, row.resource_name, row.resource_uid)
+        query = select(row.action, row.resource_group, row.correlation_id, *columns).where(text(LIFE))
+        found: dict[str, Life] = {}
+        ended: set[str] = set()
+        async with self._database.begin() as connection:
+            for one in await connection.execute(query):
+                about = Resource(
+                    group=one.resource_group,
+                    kind=one.resource_kind,
+                    namespace=one.resource_namespace,
+                    name=one.resource_name,
+                    uid=one.resource_uid,
+                )
+                found[about.uid] = Life(about, one.correlation_id)
+                if one.action == "deleted":
+                    ended.add(about.uid)
+        return [life for uid, life in found.items() if uid not in ended]
 
     async def _extend(self, connection: AsyncConnection, head: AnyRow, events: Sequence[AuditEvent]) -> Link:
         link = Link(head.head_sequence, head.head_hash)
@@ -157,7 +183,7 @@ class Store:
 
 def _read(row: AnyRow) -> AuditEvent | None:
     try:
-        return _decode(row.event)
+        return from_json(row.event)
     except msgspec.DecodeError as error:
         # No replica writes this. It must not keep what lies behind it out of the chain.
         _log.error("removed what is no event from the audit inbox", id=row.id, reason=str(error))

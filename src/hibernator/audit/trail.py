@@ -20,7 +20,7 @@ from hibernator.audit.buffer import Buffer
 from hibernator.audit.chain import START
 from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.event import AuditEvent
-from hibernator.audit.store import Store, Superseded
+from hibernator.audit.store import Life, Store, Superseded
 
 BATCH: Final = 4000  # the cost of a commit, and of some twenty ways to a thread and back, vanishes in it
 _PATIENCE: Final = 5.0
@@ -132,6 +132,12 @@ class Trail:
     async def flush(self, patience: float = _PATIENCE) -> None:
         """Return when everything that was told so far is durable, or raise AuditUnavailable."""
         await self._durable(self._buffer.pending_ids(), patience)
+
+    async def living(self) -> list[Life]:
+        """Every object whose beginning is in the chain and whose end is not; raises AuditUnavailable."""
+        if not self._prepared:
+            raise AuditUnavailable(self._away or "The audit database has not answered yet.")
+        return await self._store.living()
 
     def lead(self) -> None:
         """This replica has been elected. It remains so until its process ends."""

@@ -57,16 +57,15 @@ def _of(subject: str, category: Category, meanings: Mapping[str, _Meaning]) -> I
         yield EventType(f"{subject}.{action}", category, *meaning)
 
 
-def _kind(subject: str, kind: str) -> Iterator[EventType]:
-    yield from _of(
-        subject,
-        "lifecycle",
-        {
-            "created": _info(f"The {kind} was seen for the first time."),
-            "changed": _info(f"The spec of the {kind} was changed."),
-            "deleted": _notice(f"The {kind} was deleted."),
-        },
-    )
+def _kind(subject: str, kind: str, *without: str) -> Iterator[EventType]:
+    lives = {
+        "created": _info(f"The {kind} was seen for the first time."),
+        "changed": _info(f"The spec of the {kind} was changed."),
+        "deleted": _notice(f"The {kind} was deleted."),
+    }
+    for action in without:
+        del lives[action]
+    yield from _of(subject, "lifecycle", lives)
 
 
 _LATE_OR_WRONG: Final = _denied("A decision was not accepted: not this person's to take, or too late.")
@@ -105,7 +104,6 @@ _TABLE: Final = (
             "target.slept": _info("One target was put to sleep."),
             "target.woken": _info("One target was woken."),
             "target.failed": _failed("One target failed; it is tried again while retries are left."),
-            "target.skipped": _info("One target had nothing to do, or was not reached after a failure."),
             "target.aborted": _failed("Work on one target was called off half-way."),
             "retried": _notice("Somebody asked for the failed targets to be tried again."),
             "suspended": _notice("The plan was suspended."),
@@ -131,7 +129,7 @@ _TABLE: Final = (
             ),
         )
     ),
-    *_kind("scheduleexception", "ScheduleException"),
+    *_kind("scheduleexception", "ScheduleException", "created"),  # which is to be drafted or requested
     *_of(
         "scheduleexception",
         "approval",
@@ -161,7 +159,7 @@ _TABLE: Final = (
             "rejected": _notice("The recommendation will not be carried out; the data says why."),
         },
     ),
-    *_kind("remediationapprovalrequest", "RemediationApprovalRequest"),
+    *_kind("remediationapprovalrequest", "RemediationApprovalRequest", "changed"),  # which cannot be
     *_of(
         "remediationapprovalrequest",
         "approval",
@@ -177,31 +175,6 @@ _TABLE: Final = (
     ),
     *_of("admission", "security", {"denied": _denied("Admission refused a request; the error says why.")}),
     *_of(
-        "session",
-        "security",
-        {
-            "started": _info("Somebody signed in."),
-            "ended": _info("Somebody signed out, or the session ran out."),
-            "denied": _denied("A sign-in was refused."),
-        },
-    ),
-    *_of(
-        "link",
-        "security",
-        {
-            "opened": _info("An approval link was opened."),
-            "denied": _denied("An approval link was forged, used up or too old."),
-        },
-    ),
-    *_of(
-        "notification",
-        "system",
-        {
-            "sent": _info("An approver was told of a request."),
-            "failed": _failed("An approver could not be told of a request."),
-        },
-    ),
-    *_of(
         "policy",
         "system",
         {
@@ -209,7 +182,6 @@ _TABLE: Final = (
             "broken": _failed("An approval policy cannot be read: everything needs approval.", "error"),
         },
     ),
-    *_of("operator", "system", {"leading": _info("A replica took over the controllers.")}),
     *_of(
         "audit",
         "system",

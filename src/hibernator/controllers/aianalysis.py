@@ -1,6 +1,6 @@
 """AIAnalysis: asks the policy what it says, judges, and follows the request until people have decided."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -11,8 +11,10 @@ from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
 from hibernator.api.remediationrequest import REMEDIATIONS, RemediationRequest
 from hibernator.approvals.rego import Rego
 from hibernator.audit.database import AuditUnavailable
+from hibernator.audit.event import AuditEvent
 from hibernator.audit.trail import Trail
-from hibernator.controllers.remediation_audit import analysis_events, deleted, given, record
+from hibernator.controllers.journal_audit import changed
+from hibernator.controllers.remediation_audit import analysis_events, correlation, given, record
 from hibernator.controllers.remediationapprovalrequest import BY_ANALYSIS
 from hibernator.decisions.aianalysis import Decision, Seen, decide, is_unjudged, needs_policy
 from hibernator.decisions.rego import NO_WISHES, Answer, Broken, read_namespace
@@ -51,22 +53,24 @@ class AnalysisReconciler:
         self._recorder = recorder
         self._clock = clock
         self._trail = trail
-        self._known: dict[Key, AIAnalysis] = {}  # what the audit trail was told about
+        self._told: dict[Key, str] = {}  # the versions that the audit trail knows
 
     async def reconcile(self, key: Key) -> Result:
         analysis = self._analyses.get(*key)
-        known = self._known.get(key)
-        if known and (analysis is None or analysis.metadata.uid != known.metadata.uid):
-            self._trail.record(deleted(ANALYSES, known, self._clock.now()))
-            del self._known[key]
         if analysis is None or analysis.metadata.deletion_timestamp:
+            self._told.pop(key, None)
             return Result()
         seen = await self._gather(analysis)
         decision = decide(seen, self._clock.now())
         analysis = await self._perform(analysis, decision)
-        if self._known.get(key) is not analysis and record(self._trail, analysis_events(analysis)):
-            self._known[key] = analysis
+        version = analysis.metadata.resource_version
+        if self._told.get(key) != version and record(self._trail, self._events(analysis)):
+            self._told[key] = version
         return Result(decision.after)
+
+    def _events(self, analysis: AIAnalysis) -> Iterator[AuditEvent]:
+        yield from analysis_events(analysis)
+        yield from changed(ANALYSES, analysis, self._clock.now(), correlation(analysis))
 
     async def _gather(self, analysis: AIAnalysis) -> Seen:
         if is_unjudged(analysis):

@@ -15,11 +15,12 @@ from hibernator.api.cloudprovider import PROVIDERS, CloudProvider
 from hibernator.api.k8scluster import CLUSTERS, K8SCluster
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Condition
-from hibernator.audit.event import AuditEvent, Resource, event
 from hibernator.audit.trail import Trail
+from hibernator.controllers import journal_audit
 from hibernator.controllers.means import Means
 from hibernator.decisions.conditions import find
 from hibernator.decisions.connectors import READY, Tried, decide
+from hibernator.decisions.connectors_journal import journaled
 from hibernator.executors.connections import Unusable
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.protocol import ExecutorError, Permanent, Throttled
@@ -93,7 +94,7 @@ class ConnectorReconciler(Generic[T]):
             now=now,
             jitter=random.uniform(*_SPREAD),
         )
-        written = await self._write(found, decision.conditions)
+        written = await self._write(found, decision.conditions, now)
         if decision.tell:
             self._recorder.note(self._kind, written, decision.tell, tried.reason, tried.message)
         self._looked[key] = _Looked(at_what, now + TimeDelta(seconds=decision.after))
@@ -110,13 +111,15 @@ class ConnectorReconciler(Generic[T]):
         except ExecutorError as error:
             return Tried("Refused" if isinstance(error, Permanent) else "Unreachable", str(error))
 
-    async def _write(self, found: T, conditions: tuple[Condition, ...]) -> T:
+    async def _write(self, found: T, conditions: tuple[Condition, ...], now: Instant) -> T:
         metadata, status = found.metadata, found.status
         if conditions == status.conditions and status.observed_generation == metadata.generation:
             return found
+        recorded = journal_audit.recorded(self._trail, self._kind, found, status.journal)
         body = {
             "observedGeneration": metadata.generation,
             "conditions": [encode(condition) for condition in conditions],
+            "journal": [encode(entry) for entry in journaled(found, conditions, recorded, now)],
         }
         written = await self._client.patch(
             self._kind,
@@ -130,9 +133,7 @@ class ConnectorReconciler(Generic[T]):
         return written
 
     def _record(self, found: T) -> None:
-        for one in _events(self._kind, found):
-            if not self._trail.has(one.id):
-                self._trail.record(one)
+        journal_audit.record(self._trail, self._kind, found, found.status.journal)
 
 
 def connector_controllers(means: Means, connectors: Connectors) -> Iterator[Controller]:
@@ -181,20 +182,3 @@ def _provider_of(cluster: K8SCluster) -> tuple[str, ...]:
     if at is None:
         return ()
     return (f"{at.provider_ref.namespace or cluster.metadata.namespace}/{at.provider_ref.name}",)
-
-
-def _events(kind: Kind[Any], found: CloudProvider | K8SCluster) -> Iterator[AuditEvent]:
-    """What stands in the object, under the same ids however often it is told."""
-    about, subject = Resource.of(kind, found), kind.kind.lower()
-    if created := found.metadata.creation_timestamp:
-        yield event(f"{subject}.created", about, at=Instant(created))
-    if ready := find(found.status.conditions, READY):
-        works, at = ready.status == "True", Instant(ready.last_transition_time)
-        yield event(
-            f"{subject}.ready" if works else f"{subject}.degraded",
-            about,
-            at=at,
-            identity=(at.format_iso(),),
-            data={"reason": ready.reason},
-            error="" if works else ready.message,
-        )

@@ -46,6 +46,7 @@ from hibernator.decisions.hibernateplan_status import Outcome, standing, states
 from hibernator.decisions.hibernateplan_words import tells
 from hibernator.executors.protocol import Job
 from hibernator.executors.registry import Registry
+from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
@@ -92,6 +93,7 @@ class PlanReconciler:
         clock: Clock,
         metrics: Metrics,
         trail: Trail,
+        spool: AuditSpool,
     ) -> None:
         self._client = client
         self._plans = plans
@@ -104,6 +106,7 @@ class PlanReconciler:
         self._clock = clock
         self._metrics = metrics
         self._trail = trail
+        self._spool = spool
         self._memories: dict[Key, _Memory] = {}
 
     async def reconcile(self, key: Key) -> Result:
@@ -279,7 +282,7 @@ class PlanReconciler:
             for stored in (memory.stored or {}).values():
                 await self._restore.leave(stored)
         told = journal_audit.events(PLANS, plan, plan.status.journal)
-        await journal_audit.farewell(self._trail, PLANS, plan, told)
+        await journal_audit.farewell(self._spool, PLANS, plan, told)
         await self._set_finalizers(plan, [one for one in plan.metadata.finalizers if one != FINALIZER])
         return Result()
 
@@ -344,6 +347,7 @@ def plan_controller(means: Means, *, registry: Registry) -> Controller:
         clock=means.clock,
         metrics=means.metrics,
         trail=means.trail,
+        spool=means.spool,
     )
 
     def of_holidays(found: HolidayMap) -> Iterable[Key]:

@@ -7,20 +7,18 @@ and the trail keeps it once.
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-import structlog
 from whenever import Instant
 
 from hibernator.api.journal import Transition
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
-from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.event import OPERATOR, Actor, AuditEvent, Resource, event, transition_id
 from hibernator.audit.trail import Trail
 from hibernator.audit.types import EVENT_TYPES
+from hibernator.kube.auditspool import AuditSpool
 
 # A controller sees what was changed, not by whom: Kubernetes tells that only to its own audit log.
 SOMEBODY: Final = Actor(type="unknown", id="")
-_log: Final = structlog.get_logger(__name__)
 _BY_SOMEBODY: Final = frozenset({"created", "changed", "paused", "resumed", "suspended", "retried"})
 
 
@@ -30,21 +28,34 @@ def record(trail: Trail, kind: Kind[Any], found: Object, journal: Iterable[Trans
     return all(told)
 
 
-async def farewell(trail: Trail, kind: Kind[Any], found: Object, told: Iterable[AuditEvent]) -> None:
+async def farewell(spool: AuditSpool, kind: Kind[Any], found: Object, told: Iterable[AuditEvent]) -> None:
     """Tell of the end of an object, and of all that its status still knows, before both are gone.
 
-    This is waited for, because nobody can tell it again; but not for ever, because nobody could delete
-    anything while the database is away.
+    This is waited for, because nobody can tell it again; but not for the database, because nobody could
+    delete anything while that is away.
     """
     deleted = found.metadata.deletion_timestamp
     if deleted is None:
         return
     about, at = Resource.of(kind, found), Instant(deleted)
     gone = event(f"{kind.kind.lower()}.deleted", about, at=at, actor=SOMEBODY, channel="api")
-    try:
-        await trail.record_now(*told, gone)
-    except AuditUnavailable as error:
-        _log.warning("deleted before the audit trail has all of it", name=about.name, reason=str(error))
+    await spool.keep(*told, gone)
+
+
+def changed(kind: Kind[Any], found: Object, at: Instant, correlation_id: str = "") -> Iterator[AuditEvent]:
+    """That the spec was changed, for a kind without a journal: the number of its generation says so."""
+    generation = found.metadata.generation
+    if generation > 1:
+        yield event(
+            f"{kind.kind.lower()}.changed",
+            Resource.of(kind, found),
+            at=at,
+            identity=(generation,),
+            actor=SOMEBODY,
+            channel="api",
+            correlation_id=correlation_id,
+            data={"generation": generation},
+        )
 
 
 def recorded(trail: Trail, kind: Kind[Any], found: Object, journal: Iterable[Transition]) -> frozenset[int]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from hibernator.audit.trail import Trail
+from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.caches import Caches
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
@@ -18,4 +19,5 @@ class Means:
     clock: Clock
     metrics: Metrics
     trail: Trail
+    spool: AuditSpool  # for what the trail must not lose, and nothing else remembers
     workers: int = 1  # looks of one controller at the same time

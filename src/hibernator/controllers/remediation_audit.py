@@ -16,6 +16,7 @@ from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, Remedia
 from hibernator.api.remediationrequest import REMEDIATIONS, RemediationRequest
 from hibernator.audit.event import OPERATOR, Actor, AuditEvent, Channel, Resource, event
 from hibernator.audit.trail import Trail
+from hibernator.controllers.journal_audit import SOMEBODY
 from hibernator.decisions.aianalysis import APPROVAL_REQUIRED
 from hibernator.decisions.conditions import find
 from hibernator.decisions.remediationrequest import AGAIN, controller_of
@@ -32,12 +33,13 @@ def record(trail: Trail, events: Iterable[AuditEvent]) -> bool:
 def remediation_events(remediation: RemediationRequest) -> Iterator[AuditEvent]:
     spec = remediation.spec
     words = {"signal": spec.signal_name, "severity": spec.severity, "environment": spec.environment}
-    yield _created(REMEDIATIONS, remediation, {key: word for key, word in words.items() if word})
+    said = {key: word for key, word in words.items() if word}
+    yield _created(REMEDIATIONS, remediation, said, SOMEBODY)
 
 
 def analysis_events(analysis: AIAnalysis) -> Iterator[AuditEvent]:
-    about, status, together = Resource.of(ANALYSES, analysis), analysis.status, _correlation(analysis)
-    yield _created(ANALYSES, analysis, {})
+    about, status, together = Resource.of(ANALYSES, analysis), analysis.status, correlation(analysis)
+    yield _created(ANALYSES, analysis, {}, SOMEBODY)
     needed = find(status.conditions, APPROVAL_REQUIRED)
     if needed and needed.status == "True" and status.approval_context and status.approval_deadline:
         yield event(
@@ -76,7 +78,7 @@ def adopted(analysis: AIAnalysis, remediation: RemediationRequest, at: Instant) 
 
 
 def request_events(request: RemediationApprovalRequest) -> Iterator[AuditEvent]:
-    about, status, together = Resource.of(APPROVAL_REQUESTS, request), request.status, _correlation(request)
+    about, status, together = Resource.of(APPROVAL_REQUESTS, request), request.status, correlation(request)
     asked = {"analysis": request.spec.ai_analysis_ref.name, "requiredBy": Instant(request.spec.required_by)}
     yield _created(APPROVAL_REQUESTS, request, asked)
     if request.metadata.name.endswith(AGAIN):
@@ -114,7 +116,7 @@ def given(request: RemediationApprovalRequest) -> AuditEvent:
         identity=(request.status.decided_by,),
         actor=_actor(request.status.decided_by),
         channel=_CHANNELS.get(request.status.decided_via, "api"),
-        correlation_id=_correlation(request),
+        correlation_id=correlation(request),
     )
 
 
@@ -128,7 +130,7 @@ def _decided(request: RemediationApprovalRequest) -> AuditEvent:
         at=_decided_at(request),
         actor=OPERATOR if is_ours else _actor(status.decided_by),
         channel="operator" if is_ours else _CHANNELS.get(status.decided_via, "api"),
-        correlation_id=_correlation(request),
+        correlation_id=correlation(request),
         data={"analysis": request.spec.ai_analysis_ref.name}
         | ({"words": status.decision_message} if status.decision_message else {}),
     )
@@ -145,17 +147,19 @@ def deleted(kind: Kind[Any], obj: Object, at: Instant, why: str = "") -> AuditEv
         f"{kind.kind.lower()}.deleted",
         Resource.of(kind, obj),
         at=Instant(found) if found else at,
-        correlation_id=_correlation(obj),
+        correlation_id=correlation(obj),
         data={"why": why} if why else {},
     )
 
 
-def _created(kind: Kind[Any], obj: Object, data: dict[str, Any]) -> AuditEvent:
+def _created(kind: Kind[Any], obj: Object, data: dict[str, Any], actor: Actor = OPERATOR) -> AuditEvent:
     return event(
         f"{kind.kind.lower()}.created",
         Resource.of(kind, obj),
         at=_created_at(obj),
-        correlation_id=_correlation(obj),
+        actor=actor,
+        channel="operator" if actor is OPERATOR else "api",
+        correlation_id=correlation(obj),
         data=data,
     )
 
@@ -165,7 +169,7 @@ def _created_at(obj: Object) -> Instant:
     return Instant(created) if created else Instant.MIN
 
 
-def _correlation(obj: Object) -> str:
+def correlation(obj: Object) -> str:
     owner = controller_of(obj)
     return owner.uid if owner else obj.metadata.uid
 

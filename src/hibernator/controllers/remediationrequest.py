@@ -10,7 +10,8 @@ from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, Remedia
 from hibernator.api.remediationrequest import REMEDIATIONS, RemediationRequest, RemediationRequestStatus
 from hibernator.audit.event import AuditEvent
 from hibernator.audit.trail import Trail
-from hibernator.controllers.remediation_audit import adopted, deleted, record, remediation_events
+from hibernator.controllers.journal_audit import changed
+from hibernator.controllers.remediation_audit import adopted, record, remediation_events
 from hibernator.controllers.remediationapprovalrequest import BY_ANALYSIS
 from hibernator.decisions.remediationapprovalrequest import FINALIZER
 from hibernator.decisions.remediationrequest import (
@@ -59,27 +60,22 @@ class RemediationReconciler:
         self._recorder = recorder
         self._clock = clock
         self._trail = trail
-        self._known: dict[Key, RemediationRequest] = {}  # what the audit trail was told about
 
     async def reconcile(self, key: Key) -> Result:
         remediation = self._remediations.get(*key)
-        known = self._known.get(key)
-        if known and (remediation is None or remediation.metadata.uid != known.metadata.uid):
-            self._trail.record(deleted(REMEDIATIONS, known, self._clock.now()))
-            del self._known[key]
         if remediation is None:
             return Result()
         decision = decide(self._gather(remediation), self._clock.now())
         for step in decision.steps:
             await self._take(remediation, step)
         await self._perform(remediation, decision)
-        if record(self._trail, self._events(remediation)):
-            self._known[key] = remediation
+        record(self._trail, self._events(remediation))
         return Result()
 
     def _events(self, remediation: RemediationRequest) -> Iterator[AuditEvent]:
         """All that the audit trail should have; when an analysis was adopted is not kept anywhere else."""
         yield from remediation_events(remediation)
+        yield from changed(REMEDIATIONS, remediation, self._clock.now(), remediation.metadata.uid)
         for analysis in self._analyses.find(BY_REMEDIATION, _place(remediation)):
             owner = controller_of(analysis)
             if owner and owner.uid == remediation.metadata.uid:

@@ -24,7 +24,8 @@ from hibernator.controllers.means import Means
 from hibernator.controllers.scheduleexception_audit import events, record
 from hibernator.decisions.impact import impact, workloads
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL, Decision, Seen, decide
-from hibernator.decisions.scheduleexception_request import Rules, requester, voters
+from hibernator.decisions.scheduleexception_request import Rules
+from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
@@ -72,6 +73,7 @@ class ExceptionReconciler:
         recorder: Recorder,
         clock: Clock,
         trail: Trail,
+        spool: AuditSpool,
         rules: Rules,
     ) -> None:
         self._client = client
@@ -82,6 +84,7 @@ class ExceptionReconciler:
         self._recorder = recorder
         self._clock = clock
         self._trail = trail
+        self._spool = spool
         self._rules = rules
         self._told: dict[Key, str] = {}  # the versions that the audit trail knows
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -103,7 +106,7 @@ class ExceptionReconciler:
             decision = decide(seen, self._clock.now())
             exception = await self._perform(exception, decision)
             version = exception.metadata.resource_version
-            if self._told.get(key) != version and record(self._trail, exception):
+            if self._told.get(key) != version and record(self._trail, exception, self._clock.now()):
                 self._told[key] = version
             return Result(decision.after)
 
@@ -164,7 +167,7 @@ class ExceptionReconciler:
     async def _perform(self, exception: ScheduleException, decision: Decision) -> ScheduleException:
         kept = [one for one in exception.metadata.finalizers if one != FINALIZER]
         if decision.release:
-            await farewell(self._trail, EXCEPTIONS, exception, events(exception))
+            await farewell(self._spool, EXCEPTIONS, exception, events(exception))
             return await self._set_metadata(exception, {"finalizers": kept})
         if decision.label:
             labels = {PLAN_LABEL: exception.spec.plan_ref.name}
@@ -218,6 +221,7 @@ def exception_controller(means: Means, *, rules: Rules, naming: Naming, roles: s
         exceptions,
         plans,
         holiday_maps,
+        spool=means.spool,
         People(naming, role_maps, email_maps),
         recorder=means.recorder,
         clock=means.clock,

@@ -13,6 +13,7 @@ from hibernator.api.exceptionstatus import HistoryEntry
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.audit.event import OPERATOR, Actor, AuditEvent, Channel, Resource, event
 from hibernator.audit.trail import Trail
+from hibernator.controllers.journal_audit import changed
 from hibernator.decisions.approval import APPROVAL_TIMEOUT, OPERATOR as NOBODY
 
 _SUBJECT: Final = "scheduleexception"
@@ -29,9 +30,10 @@ _TYPES: Final = {
 }
 
 
-def record(trail: Trail, exception: ScheduleException) -> bool:
+def record(trail: Trail, exception: ScheduleException, now: Instant) -> bool:
     """Tell everything; False when something did not fit in and must be told again."""
-    told = [trail.has(one.id) or trail.record(one) for one in events(exception)]
+    edits = changed(EXCEPTIONS, exception, now, exception.metadata.uid)
+    told = [trail.has(one.id) or trail.record(one) for one in (*events(exception), *edits)]
     return all(told)
 
 
