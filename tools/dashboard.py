@@ -65,6 +65,26 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
             "Scalers: degraded", "ops", {"{{reason}}": _rate("hibernator_scaler_degraded_total", "reason")}
         ),
     ),
+    "Waiting for people": (
+        Panel("Waiting now", "short", {"{{kind}}": "max by (kind) (hibernator_approvals_waiting)"}),
+        Panel(
+            "Decided",
+            "short",
+            {
+                "{{kind}} {{verdict}}": "sum by (kind, verdict)"
+                " (increase(hibernator_approvals_decided_total[$__rate_interval]))"
+            },
+        ),
+        Panel(
+            "From request to decision, median and longest wait now",
+            "s",
+            {
+                "{{kind}} decided": "histogram_quantile(0.5, sum by (kind, le)"
+                " (rate(hibernator_approval_seconds_bucket[1d])))",
+                "{{kind}} waits": "max by (kind) (hibernator_approvals_oldest_seconds)",
+            },
+        ),
+    ),
     "Reconciling": (
         Panel(
             "Reconciles",

@@ -28,6 +28,7 @@ class Metric(NamedTuple):
     type: Literal["counter", "gauge", "histogram"]
     labels: tuple[str, ...]
     help: str
+    buckets: tuple[float, ...] = _SECONDS  # of a histogram
 
 
 QUEUE_DEPTH = Metric(
@@ -173,14 +174,14 @@ class Metrics:
             self._add(metric)
 
     def _add(self, metric: Metric) -> None:
-        name, kind, labels, words = metric
+        name, kind, labels, words, buckets = metric
         if kind == "counter":
             self._counters[metric] = Counter(name, words, labels, registry=self._registry)
         elif kind == "gauge":
             self._gauges[metric] = Gauge(name, words, labels, registry=self._registry)
         else:
             self._histograms[metric] = Histogram(
-                name, words, labels, registry=self._registry, buckets=_SECONDS
+                name, words, labels, registry=self._registry, buckets=buckets
             )
 
     def count(self, metric: Metric, *labels: str, by: float = 1) -> None:

@@ -17,6 +17,7 @@ from hibernator.audit.database import Database
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
 from hibernator.controllers import (
+    approval_metrics,
     hibernateplan,
     hibernateplan_metrics,
     remediation,
@@ -53,6 +54,7 @@ METRICS: Final = (
     *RUNTIME,
     *timewindowscaler.METRICS,
     *hibernateplan_metrics.METRICS,
+    *approval_metrics.METRICS,
     *admission.METRICS,
     *AUDIT_METRICS,
 )
@@ -178,6 +180,7 @@ def controllers(
         policy=settings.remediation_policy,
         home=settings.namespace,
     )
+    manager.on_lead(approval_metrics.ApprovalMetrics(means).lead)
     departures = every_departure(means)
     manager.on_lead(departures.lead)
     yield departures.controller
