@@ -6,7 +6,8 @@ other tests can go on to write what they like as an admin.
 
 import asyncio
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from hibernator.api.crd import to_yaml
 from hibernator.controlplane.access import RequestError
 from hibernator.controlplane.cluster import KubectlError
 from hibernator.controlplane.locks import FileLock
-from hibernator.decisions.scheduleexception_request import REQUESTED_BY
+from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS
 from hibernator.operator.manifests import POLICIES
 from support.account import HOME, operator_kubeconfig
 from support.cluster import ClusterInTest
@@ -43,12 +44,14 @@ class Somebody:
     room: "Room"
     name: str
     groups: tuple[str, ...] = ()
+    extra: Mapping[str, str] = field(default_factory=dict)
 
     def kubectl(self, *arguments: str, document: Any = None) -> str:
         text = None if document is None else json.dumps(document)
         place = ("-n", self.room.namespace)
         who: dict[str, Any] = {"as_user": self.name, "as_groups": self.groups}
-        return self.room.cluster.kubectl(*arguments, *place, input=text, **who).stdout
+        extra = (f"--as-user-extra={key}={value}" for key, value in self.extra.items())
+        return self.room.cluster.kubectl(*arguments, *place, *extra, input=text, **who).stdout
 
     def create(self, document: dict[str, Any]) -> None:
         self.kubectl("create", "-f", "-", document=document)
@@ -73,8 +76,8 @@ class Room:
     cluster: ClusterInTest
     namespace: str
 
-    def __call__(self, user: str) -> Somebody:
-        return Somebody(self, user)
+    def __call__(self, user: str, *groups: str, **extra: str) -> Somebody:
+        return Somebody(self, user, groups, extra)
 
     @property
     def operator(self) -> Somebody:
@@ -95,12 +98,13 @@ class Room:
         return path
 
 
-def wish(name: str, by: str | None = ALICE, **spec: Any) -> dict[str, Any]:
+def wish(name: str, by: str | None = ALICE, claims: str = "", **spec: Any) -> dict[str, Any]:
     """An exception that needs the approval of Bob and Carol, unless the spec says otherwise."""
+    notes = {REQUESTED_BY: by, REQUESTER_CLAIMS: claims}
     return {
         "apiVersion": "hibernator.ardikabs.com/v1alpha1",
         "kind": "ScheduleException",
-        "metadata": {"name": name, "annotations": {REQUESTED_BY: by} if by else {}},
+        "metadata": {"name": name, "annotations": {key: note for key, note in notes.items() if note}},
         "spec": {
             "planRef": {"name": "dev-plan"},
             "type": "extend",

@@ -17,9 +17,21 @@ from hibernator.admission.policies import (
 )
 from hibernator.api.exceptionstatus import ScheduleExceptionStatus
 from hibernator.api.scheduleexception import EXCEPTIONS
+from hibernator.approvals.people import LONGEST_CLAIM
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL
-from hibernator.decisions.scheduleexception_request import REQUESTED_BY
+from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS
 
+# What the log-in of the user brings, as `approvals.people.addresses` finds it, each as `key=address`.
+_FIRST: Final = "variables.extra[key][0]"
+_MINE: Final = {
+    "extra": "request.userInfo.?extra.orValue({})",
+    "mine": f"variables.extra.map(key, variables.extra[key].size() > 0 && {_FIRST}.contains('@')"
+    f" && {_FIRST}.size() <= {LONGEST_CLAIM}, key + '=' + {_FIRST})",
+}
+_PUT_BACK: Final = (
+    "the webhook that puts it back where a manifest leaves it out does not answer: write it,"
+    " or use `kubectl apply`"
+)
 _IS_NEW: Final = "oldObject == null"
 _DECIDES: Final = "variables.approvals.size() + variables.rejections.size() > 0"
 _STATUS: Final = " && ".join(
@@ -35,6 +47,11 @@ def _metadata(of: str, part: str, key: str) -> str:
 
 def _has_finalizer(of: str) -> str:
     return f"{quoted(FINALIZER)} in {of}.metadata.?finalizers.orValue([])"
+
+
+def _equivalent(claims: str) -> str:
+    """Write the CEL that these are all that the log-in brings, and nothing besides."""
+    return f"(variables.mine.all(one, one in {claims}) && {claims}.all(one, one in variables.mine))"
 
 
 def _entries(of: str, name: str) -> str:
@@ -57,6 +74,10 @@ REQUESTS: Final = Policy(
         "cancels": f"object.spec.?cancelled.orValue(false)"
         f" && !({_IS_NEW}) && !oldObject.spec.?cancelled.orValue(false)",
         "label": _metadata("object", "labels", PLAN_LABEL),
+        "noted": _metadata("object", "annotations", REQUESTER_CLAIMS),
+        "claims": "variables.noted == '' ? [] : variables.noted.split('\\n')",
+        "isFirst": "variables.by != '' && variables.was == ''",
+        **_MINE,
     },
     checks=(
         Check(
@@ -68,7 +89,21 @@ REQUESTS: Final = Policy(
         Check(
             f"{_IS_NEW} || variables.by == variables.was"
             f" || (variables.was == '' && !variables.wasNeeded && variables.by == {USER})",
-            f"The annotation {REQUESTED_BY} says who asked for this, and never changes",
+            f"The annotation {REQUESTED_BY} says who asked for this, and never changes; {_PUT_BACK}",
+        ),
+        Check(
+            f"!variables.isFirst || {_equivalent('variables.claims')}",
+            f"The annotation {REQUESTER_CLAIMS} must have the addresses that your log-in brings",
+            "variables.mine.size() == 0"
+            f" ? 'Your log-in brings no address: leave the annotation {REQUESTER_CLAIMS} out'"
+            f" : 'The annotation {REQUESTER_CLAIMS} must have the addresses that your log-in brings, and the"
+            " webhook that notes them down does not answer. Write, each on a line, '"
+            " + variables.mine.join(' and ') + ', or use `hibernator exception create`'",
+        ),
+        Check(
+            f"variables.isFirst || {_IS_NEW}"
+            f" || variables.noted == {_metadata('oldObject', 'annotations', REQUESTER_CLAIMS)}",
+            f"The annotation {REQUESTER_CLAIMS} says who asked for this, and never changes; {_PUT_BACK}",
         ),
         Check(
             "!variables.needed || variables.wasNeeded || variables.by != ''",
@@ -96,8 +131,8 @@ REQUESTS: Final = Policy(
         Check(
             f"{_IS_NEW} || !({_has_finalizer('oldObject')}) || {_has_finalizer('object')}"
             f" || {may('update', EXCEPTIONS, 'finalizers')}",
-            f"The finalizer {FINALIZER} is for the operator to remove. Where there is no operator any more,"
-            f" somebody who may update {EXCEPTIONS.plural}/finalizers can do it",
+            f"The finalizer {FINALIZER} is for the operator to remove; {_PUT_BACK}. Where there is no"
+            f" operator any more, somebody who may update {EXCEPTIONS.plural}/finalizers can remove it",
         ),
         Check(
             f"object.spec.planRef.?namespace.orValue('') in ['', request.namespace]"
@@ -112,7 +147,13 @@ DECISIONS: Final = Policy(
     kind=EXCEPTIONS,
     part="status",
     operations=("UPDATE",),
-    variables={"approvals": _added("approvals"), "rejections": _added("rejections")},
+    variables={
+        "approvals": _added("approvals"),
+        "rejections": _added("rejections"),
+        "decisions": "variables.approvals + variables.rejections",
+        "groups": "request.userInfo.?groups.orValue([])",
+        **_MINE,
+    },
     checks=(
         Check(
             _STATUS,
@@ -149,18 +190,28 @@ DECISIONS: Final = Policy(
             " `hibernator exception approve`",
         ),
         Check(
-            "(variables.approvals + variables.rejections).all(entry, entry.?groups.orValue([])"
-            ".all(group, group in request.userInfo.?groups.orValue([])))",
+            "variables.decisions.all(entry, entry.?groups.orValue([]).all(group, group in variables.groups))",
             "The groups of a decision must be groups of yours: see `kubectl auth whoami`",
         ),
         Check(
-            "(variables.approvals + variables.rejections).all(entry, entry.?extra.orValue({})"
-            ".all(key, entry.extra[key] in request.userInfo.?extra[?key].orValue([])))",
-            "What a decision says in extra must be what the cluster knows of you: see `kubectl auth whoami`",
+            f"!({_DECIDES}) || object.spec.?approvalRequiredRoles.orValue([]).size() == 0"
+            " || variables.groups.all(group, group.startsWith('system:'))"
+            " || variables.decisions.all(entry, entry.?groups.orValue([]).size() > 0)",
+            "A role may go by your groups, and the webhook that notes them down does not answer: add them as"
+            " groups to the entry (see `kubectl auth whoami`), or use `hibernator exception approve`",
         ),
         Check(
-            "(variables.approvals + variables.rejections)"
-            f".all(entry, entry.?channel.orValue('') in {listed(OWN_CHANNELS)})",
+            "variables.decisions.all(entry, "
+            + _equivalent("entry.?extra.orValue({}).map(key, key + '=' + entry.extra[key])")
+            + ")",
+            "What a decision says in extra must be what the cluster knows of you: see `kubectl auth whoami`",
+            "'What a decision says in extra must be all addresses that the cluster knows of you. '"
+            " + (variables.mine.size() == 0 ? 'It knows none: leave extra out'"
+            " : 'Where you leave it out, the webhook notes them down, if it answers. Add '"
+            " + variables.mine.join(' and ') + ', or use `hibernator exception approve`')",
+        ),
+        Check(
+            f"variables.decisions.all(entry, entry.?channel.orValue('') in {listed(OWN_CHANNELS)})",
             "The channel of a decision that you write yourself is cli, kubectl or api",
         ),
     ),

@@ -9,13 +9,14 @@ what happened. The controller derives everything else from the entries.
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from whenever import Instant
 
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.approvals.people import Directory, everybody
 from hibernator.decisions.approval import DONE, Person, Place, Refusal, Verdict, Vote, consider, over
 from hibernator.decisions.conditions import whole_second
 from hibernator.decisions.scheduleexception_request import (
@@ -48,7 +49,7 @@ class Matter:
 class Known:
     """What only the operator knows, so that it can refuse at once; others leave that to the controller."""
 
-    person: Callable[[str], Person]
+    directory: Directory
     rules: Rules
 
 
@@ -120,8 +121,9 @@ def why_not(exception: ScheduleException, vote: Vote, known: Known | None) -> Re
     if known is None:
         return _said_before(exception, vote.by)
     asked_at = Instant(status.requested_at) if status.requested_at else vote.at
-    request = request_of(exception, known.person(requester(exception)), asked_at, known.rules)
-    votes = tuple(votes_of(exception, known.person, asked_at, vote.at))
+    people = everybody(exception, known.directory)
+    request = request_of(exception, people[requester(exception)], asked_at, known.rules)
+    votes = tuple(votes_of(exception, people.__getitem__, asked_at, vote.at))
     return consider(request, votes, vote, vote.at)
 
 

@@ -5,14 +5,18 @@ own about who may approve what.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
 import yaml
 
+from hibernator.api.scheduleexception import ScheduleException
 from hibernator.decisions.approval import Person, mailbox
+from hibernator.decisions.scheduleexception_request import requester, requester_claims, voters
 
+MOST_GROUPS: Final = 64
+LONGEST_CLAIM: Final = 254
 _WORD: Final = re.compile(r"[^\s,\[\]\"']+")
 _WAYS: Final = "`as-is`, `domain:company.com`, `extra:KEY` or `configmap:NAME`"
 
@@ -69,6 +73,27 @@ class Directory:
                 return f"{user}@{self.naming.value}"
             case _:
                 return user if "@" in user else ""
+
+
+def own_groups(groups: Iterable[str]) -> tuple[str, ...]:
+    """The groups that a role may go by: those of Kubernetes itself are everybody's."""
+    return tuple(group for group in groups if not group.startswith("system:"))[:MOST_GROUPS]
+
+
+def addresses(extra: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The addresses among what came with a log-in; of several under one key, the first."""
+    found = {key: values[0] for key, values in extra.items() if values}
+    return {key: value for key, value in found.items() if "@" in value and len(value) <= LONGEST_CLAIM}
+
+
+def everybody(exception: ScheduleException, directory: Directory) -> dict[str, Person]:
+    """Who asked and all who decided, by user, with what the API server has authenticated about them."""
+    asked, claims = requester(exception), requester_claims(exception)
+    people = {asked: directory.person(asked, extra=claims)}
+    for user, entry in voters(exception).items():
+        more = claims if user == asked else {}
+        people[user] = directory.person(user, entry.groups, {**more, **entry.extra})
+    return people
 
 
 def read_roles(data: Mapping[str, str]) -> dict[str, frozenset[str]]:

@@ -7,12 +7,9 @@ import msgspec
 
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Model, Object
-from hibernator.approvals.people import Directory
+from hibernator.approvals.people import Directory, addresses, own_groups
 from hibernator.decisions.approval import Person
 from hibernator.kube.client import Client
-
-MOST_GROUPS: Final = 64
-MOST_CLAIMS: Final = 8
 
 
 class _UserInfo(Model):
@@ -45,11 +42,6 @@ async def whoami(client: Client) -> str:
 
 
 async def who_am_i(client: Client, directory: Directory) -> Person:
-    """The same, with what else is known of them that a role or an address may go by.
-
-    Groups of Kubernetes itself are everybody's, and of the rest only addresses are of use to anybody.
-    """
+    """The same, with what else is known of them that a role or an address may go by."""
     found = (await client.create(_REVIEWS, {})).status.user_info
-    groups = [group for group in found.groups if not group.startswith("system:")]
-    addresses = {key: values[0] for key, values in found.extra.items() if values and "@" in values[0]}
-    return directory.person(found.username, groups[:MOST_GROUPS], dict(list(addresses.items())[:MOST_CLAIMS]))
+    return directory.person(found.username, own_groups(found.groups), addresses(found.extra))

@@ -15,7 +15,7 @@ from hibernator.api.exceptionstatus import Impact
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.holidaymap import HOLIDAY_MAPS, HolidayMap
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
-from hibernator.approvals.people import Directory, Naming, read_emails, read_roles
+from hibernator.approvals.people import Directory, Naming, everybody, read_emails, read_roles
 from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.trail import Trail
 from hibernator.controllers import shared
@@ -125,10 +125,6 @@ class ExceptionReconciler:
 
     def _gather(self, key: Key, exception: ScheduleException, *, recorded: bool, away: bool) -> Seen:
         plan = self._plans.get(key.namespace, exception.spec.plan_ref.name)
-        directory = self._people.directory()
-        people = {requester(exception): directory.person(requester(exception))}
-        for user, entry in voters(exception).items():
-            people[user] = directory.person(user, entry.groups, entry.extra)
         problems = tuple(check_exception(exception.spec))
         return Seen(
             exception=exception,
@@ -138,7 +134,7 @@ class ExceptionReconciler:
                 for other in self._exceptions.find(shared.BY_PLAN, shared.plan_key(exception))
                 if other.metadata.uid != exception.metadata.uid
             ),
-            people=people,
+            people=everybody(exception, self._people.directory()),
             impact=self._impact(key, exception, plan) if plan and not problems else None,
             problems=problems,
             recorded=recorded,
@@ -221,11 +217,11 @@ def exception_controller(means: Means, *, rules: Rules, naming: Naming, roles: s
         exceptions,
         plans,
         holiday_maps,
-        spool=means.spool,
         People(naming, role_maps, email_maps),
         recorder=means.recorder,
         clock=means.clock,
         trail=means.trail,
+        spool=means.spool,
         rules=rules,
     )
 

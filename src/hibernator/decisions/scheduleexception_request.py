@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +14,9 @@ from hibernator.api.scheduleexception import ScheduleException, ScheduleExceptio
 from hibernator.decisions.approval import Outcome, Person, Place, Request, Vote
 
 DOMAIN: Final = "hibernator.ardikabs.com"
-REQUESTED_BY: Final = f"{DOMAIN}/requested-by"  # stamped by admission, never taken from what users write
+# Stamped by admission from the authenticated user, and refused by it where somebody wrote anything else.
+REQUESTED_BY: Final = f"{DOMAIN}/requested-by"
+REQUESTER_CLAIMS: Final = f"{DOMAIN}/requester-claims"  # the addresses that came with the log-in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,18 @@ def spec_hash(spec: ScheduleExceptionSpec) -> str:
 def requester(exception: ScheduleException) -> str:
     """Who asked for it; what was first noted down stays."""
     return exception.status.requested_by or exception.metadata.annotations.get(REQUESTED_BY, "")
+
+
+def requester_claims(exception: ScheduleException) -> dict[str, str]:
+    """What else the API server knew of who asked, by its key."""
+    lines = exception.metadata.annotations.get(REQUESTER_CLAIMS, "").splitlines()
+    return {key: value for key, _, value in (line.partition("=") for line in lines)}
+
+
+def requester_notes(user: str, claims: Mapping[str, str]) -> dict[str, str]:
+    """The annotations of what somebody asks for."""
+    told = "\n".join(f"{key}={value}" for key, value in claims.items())
+    return {REQUESTED_BY: user} | ({REQUESTER_CLAIMS: told} if told else {})
 
 
 def request_of(exception: ScheduleException, who: Person, asked_at: Instant, rules: Rules) -> Request:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL
-from hibernator.decisions.scheduleexception_request import REQUESTED_BY
+from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS
 from support.policed import ALICE, BOB, MALLORY, Room, wish
 
 
@@ -41,6 +41,45 @@ async def test_who_asked_never_changes(room: Room, change: dict[str, Any], user:
     _ensure(room, wish("stays"))
     said = await room(user).refused("patch", "stays", {"metadata": {"annotations": change}})
     assert "says who asked for this, and never changes" in said
+
+
+@pytest.mark.parametrize(
+    "claims", ["", "mail=bob@company.com", "mail=a@x.example\nupn=b@x.example", "a@x.example"]
+)
+async def test_who_asks_says_all_addresses_of_their_log_in_and_no_other(room: Room, claims: str) -> None:
+    """Else they could approve their own request under another log-in that has the same one."""
+    alice = room(ALICE, mail="a@x.example", **{"example.com/team": "no address"})
+    said = await alice.refused("create", wish("unclaimed", claims=claims))
+    assert "(Forbidden)" in said
+    assert f"The annotation {REQUESTER_CLAIMS} must have the addresses that your log-in brings" in said
+    assert "Write, each on a line, mail=a@x.example, or use `hibernator exception create`" in said
+
+
+async def test_who_has_no_address_claims_none(room: Room) -> None:
+    said = await room(ALICE, team="shop").refused("create", wish("claimed", claims="mail=bob@company.com"))
+    assert f"Your log-in brings no address: leave the annotation {REQUESTER_CLAIMS} out" in said
+
+
+@pytest.mark.parametrize("claims", ["mail=a@x.example\nupn=b@x.example", "upn=b@x.example\nmail=a@x.example"])
+async def test_what_is_known_of_who_asks_never_changes(room: Room, claims: str) -> None:
+    name = f"claims-{claims[0]}"
+    alice = room(ALICE, mail="a@x.example", upn="b@x.example")
+    alice.create(wish(name, claims=claims, draft=True))
+    for user in (alice, room(ALICE), room(MALLORY)):
+        for change in ({REQUESTER_CLAIMS: "mail=bob@company.com"}, {REQUESTER_CLAIMS: None}):
+            said = await user.refused("patch", name, {"metadata": {"annotations": change}})
+            assert f"The annotation {REQUESTER_CLAIMS} says who asked for this, and never changes" in said
+    room(ALICE).patch(name, {"spec": {"draft": False}})  # from another log-in of the same name
+
+
+async def test_who_makes_a_request_of_nobodys_exception_says_who_they_are(room: Room) -> None:
+    _ensure(room, wish("nobodys", None, approvalRequired=False, approverEmails=[]))
+    turned: dict[str, Any] = {"spec": {"approvalRequired": True, "approverEmails": [BOB]}}
+    mallory = room(MALLORY, mail="m@x.example")
+    named = turned | {"metadata": {"annotations": {REQUESTED_BY: MALLORY}}}
+    assert "mail=m@x.example" in await mallory.refused("patch", "nobodys", named)
+    notes = {REQUESTED_BY: MALLORY, REQUESTER_CLAIMS: "mail=m@x.example"}
+    mallory.patch("nobodys", turned | {"metadata": {"annotations": notes}})
 
 
 @pytest.mark.parametrize(
@@ -97,6 +136,7 @@ async def test_the_finalizer_is_removed_by_the_operator_or_by_who_may(room: Room
     room.operator.patch("held", {"metadata": {"finalizers": [FINALIZER]}})
     said = await room(ALICE).refused("patch", "held", {"metadata": {"finalizers": None}})
     assert f"The finalizer {FINALIZER} is for the operator to remove" in said
+    assert "does not answer: write it, or use `kubectl apply`" in said
     room.cluster.kubectl("patch", "schedex", "held", "-n", room.namespace, "--type=merge", "-p", _FREE)
     assert "finalizers" not in room.get("held")["metadata"]
 

@@ -82,6 +82,23 @@ async def test_a_role_goes_by_its_members_or_else_by_the_group_of_its_name(peopl
     assert approved == [("erin", "security"), ("frank", "manager")]
 
 
+@pytest.mark.parametrize("place", [("--approver", "mallory@company.com"), ("--role", "leads")])
+async def test_two_log_ins_with_one_address_are_one_person_who_cannot_approve_their_own_request(
+    people: People, place: tuple[str, str]
+) -> None:
+    call, address = asyncio.to_thread, {"mail": "mallory@company.com"}
+    masters = ("system:masters", "leads")
+    wish = ("create", "event", "--plan=dev-plan", "--type=extend", "--window=12:00-13:00 MON", *place)
+    dates = ("--from=2026-03-02T00:00:00Z", "--until=2026-03-20T00:00:00Z")
+    async with running(people.cluster.kubeconfig, people.namespace, approver_emails="extra:mail"):
+        asked = await call(people.ran, "u-1", *wish, *dates, extra=address)
+        assert asked.code == 0, asked.err
+        done = await call(people.ran, "u-2", "approve", "event", groups=masters, extra=address)
+        assert done.code == 1
+        assert "u-2 asked for it and cannot approve it: ask somebody else." in done.err
+        assert people.state("event") == "Pending"
+
+
 async def test_who_asked_is_told_at_once_that_their_own_word_does_not_count(people: People) -> None:
     call = asyncio.to_thread
     async with running(people.cluster.kubeconfig, people.namespace) as run:

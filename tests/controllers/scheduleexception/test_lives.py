@@ -125,7 +125,7 @@ async def test_two_hundred_who_decide_at_once_end_in_one_decision(scene: Excepti
                     "approve" if number % 2 else "reject",
                     "kubectl",
                     now=run.clock.now(),
-                    known=Known(directory.person, Rules()),
+                    known=Known(directory, Rules()),
                 )
             except NotAcceptedError as error:
                 return str(error)

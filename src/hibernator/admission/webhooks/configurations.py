@@ -18,7 +18,6 @@ from hibernator.api.meta import Object
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.approvals.whoami import whoami
-from hibernator.decisions.scheduleexception_request import REQUESTED_BY
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 
@@ -27,11 +26,6 @@ TIMEOUT_SECONDS: Final = 5
 DOMAIN: Final = "hibernator.ardikabs.com"
 
 _GROUP: Final = "admissionregistration.k8s.io"
-_NAMELESS: Final = f"!({quoted(REQUESTED_BY)} in object.metadata.?annotations.orValue({{}}))"
-_DECIDED: Final = (
-    "object.?status.?decidedBy.orValue('') == '' && object.?status.?conditions.orValue([])"
-    ".exists(c, c.type in ['Approved', 'Rejected'])"
-)
 
 
 class WebhookConfiguration(Object):
@@ -102,13 +96,12 @@ class _Hook:
     kinds: tuple[Kind[Any], ...]
     operations: tuple[str, ...]
     part: str = ""
-    only_if: str = ""  # CEL, so that nobody is asked in vain
 
 
 def _mutating() -> tuple[_Hook, ...]:
     return (
-        _Hook("requester", stamping.PATH, (EXCEPTIONS,), ("CREATE", "UPDATE"), only_if=_NAMELESS),
-        _Hook("decider", stamping.PATH, (APPROVAL_REQUESTS,), ("UPDATE",), "status", _DECIDED),
+        _Hook("requester", stamping.PATH, (EXCEPTIONS,), ("CREATE", "UPDATE")),
+        _Hook("decider", stamping.PATH, (EXCEPTIONS, APPROVAL_REQUESTS), ("UPDATE",), "status"),
     )
 
 
@@ -128,15 +121,12 @@ def _injected(present: WebhookConfiguration | None) -> str:
 
 
 def _webhook(hook: _Hook, endpoint: Endpoint, trusted: str, scope: Scope, operator: str) -> dict[str, Any]:
-    conditions = [{"name": "not-the-operator", "expression": f"{USER} != {quoted(operator)}"}]
-    if hook.only_if:
-        conditions.append({"name": "something-is-missing", "expression": hook.only_if})
     return {
         "name": f"{hook.name}.{DOMAIN}",
         "admissionReviewVersions": ["v1"],
         "clientConfig": endpoint.client_config(hook.path) | ({"caBundle": trusted} if trusted else {}),
         "failurePolicy": "Ignore",
-        "matchConditions": conditions,
+        "matchConditions": [{"name": "not-the-operator", "expression": f"{USER} != {quoted(operator)}"}],
         "matchPolicy": "Equivalent",
         "namespaceSelector": scope.selector(),
         "objectSelector": {},
