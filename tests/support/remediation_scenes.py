@@ -3,17 +3,28 @@
 import json
 from typing import Any
 
+from support.account import operator_kubeconfig
+from support.policed import police
+from support.rights import may, until
 from support.scaler_scenes import Scene
 
 REQUESTS = "remediationapprovalrequests.remediation.kubernaut.ai"
 ANALYSES = "aianalyses.aianalysis.kubernaut.ai"
 REMEDIATIONS = "remediationrequests.remediation.kubernaut.ai"
-BOB, CAROL = "bob@company.com", "carol@company.com"
+BOB, CAROL, EVE = "bob@company.com", "carol@company.com", "eve@company.com"
 POLICY = "hibernator-remediation-policy"
 NAMESPACE_MAP = "hibernator-remediation"
 
 
 class RemediationScene(Scene):
+    def police(self) -> None:
+        """Let the policies hold here, and Bob, Carol and Eve be approvers by the role that is shipped."""
+        operator_kubeconfig(self.cluster.kubeconfig)
+        police(self.cluster, self.namespace)
+        users = (f"--user={user}" for user in (BOB, CAROL, EVE))
+        self.kubectl("create", "rolebinding", "approvers", "--clusterrole=hibernator-approver", *users)
+        until(lambda: may(self.cluster, self.namespace, BOB, "approve", REQUESTS))
+
     def kubectl(self, *arguments: str) -> str:
         return self.cluster.kubectl("-n", self.namespace, *arguments).stdout
 
@@ -38,11 +49,20 @@ class RemediationScene(Scene):
         [found] = self.all(REQUESTS)
         return found
 
-    def say(self, word: str, by: str = BOB, message: str = "", **status: Any) -> None:
+    def say(self, word: str, by: str = BOB, message: str = "", **more: Any) -> None:
         """Add a condition to the only request, as people do."""
-        self.say_on(self.request()["metadata"]["name"], word, by, message, **status)
+        self.say_on(self.request()["metadata"]["name"], word, by, message, **more)
 
-    def say_on(self, name: str, word: str, by: str = BOB, message: str = "", **status: Any) -> None:
+    def say_on(
+        self,
+        name: str,
+        word: str,
+        by: str = BOB,
+        message: str = "",
+        groups: tuple[str, ...] = (),
+        **status: Any,
+    ) -> None:
+        """By somebody with no other rights than their roles give them; `groups` come with their log-in."""
         condition = {
             "type": word,
             "status": "True",
@@ -53,7 +73,7 @@ class RemediationScene(Scene):
         patch = {"status": {"conditions": [condition], "decidedBy": by} | status}
         self.kubectl(
             *("patch", REQUESTS, name, "--subresource=status", "--type=merge", "-p", json.dumps(patch)),
-            *(f"--as={by}", "--as-group=system:masters"),
+            *(f"--as={by}", *(f"--as-group={group}" for group in groups)),
         )
 
     def reasons(self, name: str) -> set[str]:

@@ -1,8 +1,9 @@
 """Who may decide a RemediationApprovalRequest: whoever may `approve` it, once, in their own name.
 
 A person adds the condition `Approved` or `Rejected`. A condition has no room for a name, so it is carried by
-`status.decidedBy`, written in the same request: by the person, or by the webhook where they left it out, and
-checked here in either case. All else in the status, `decidedAt` included, is the operator's.
+`status.decidedBy`, beside what a role or an address may go by (`deciderGroups`, `deciderExtra`).
+All of it is written in the same request: by the person, or by the webhook where they left it out, and checked
+here in either case. All else in the status, `decidedAt` included, is the operator's.
 """
 
 from typing import Final
@@ -12,12 +13,13 @@ import msgspec
 from hibernator.admission.policies import OWN_CHANNELS, USER, Check, Policy, approver, listed, same
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequestStatus
 
-_THEIRS: Final = {"conditions", "decided_by", "decided_via"}
+_DECIDER: Final = ("decidedBy", "decidedVia", "deciderGroups", "deciderExtra")  # only along with a decision
 _STATUS: Final = " && ".join(
     same(f"status.?{field.encode_name}")
     for field in msgspec.structs.fields(RemediationApprovalRequestStatus)
-    if field.name not in _THEIRS
+    if field.encode_name not in {"conditions", *_DECIDER}
 )
+_NOBODY_NEW: Final = " && ".join(same(f"status.?{name}") for name in _DECIDER)
 _DECIDES: Final = "variables.decisions.size() > 0"
 
 
@@ -35,12 +37,13 @@ DECISIONS: Final = Policy(
         "decided": _conditions("oldObject", decisions=True),
         "decisions": f"{_conditions('object', decisions=True)}.filter(c, !(c in variables.decided))",
         "by": "object.?status.?decidedBy.orValue('')",
+        "extra": "object.?status.?deciderExtra.orValue({})",
     },
     checks=(
         Check(
             f"{_STATUS}"
             f" && {_conditions('object', decisions=False)} == {_conditions('oldObject', decisions=False)}"
-            f" && ({_DECIDES} || ({same('status.?decidedBy')} && {same('status.?decidedVia')}))",
+            f" && ({_DECIDES} || ({_NOBODY_NEW}))",
             "Only the operator writes this status. People may add the condition Approved or Rejected, as"
             " `hibernator remediation approve` does",
         ),
@@ -59,6 +62,16 @@ DECISIONS: Final = Policy(
             "status.decidedBy must be your own name",
             f"'status.decidedBy is \"' + variables.by + '\" and must be your own name, ' + {USER}"
             " + ': write it, or use `hibernator remediation approve`'",
+        ),
+        Check(
+            f"!({_DECIDES}) || object.?status.?deciderGroups.orValue([])"
+            ".all(group, group in request.userInfo.?groups.orValue([]))",
+            "status.deciderGroups must be groups of yours: see `kubectl auth whoami`",
+        ),
+        Check(
+            f"!({_DECIDES}) || variables.extra"
+            ".all(key, variables.extra[key] in request.userInfo.?extra[?key].orValue([]))",
+            "status.deciderExtra must be what the cluster knows of you: see `kubectl auth whoami`",
         ),
         Check(
             f"!({_DECIDES}) || object.?status.?decidedVia.orValue('') in {listed(OWN_CHANNELS)}",

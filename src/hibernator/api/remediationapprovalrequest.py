@@ -6,10 +6,12 @@ What is asked never changes; a person answers by adding a condition `Approved` o
 from datetime import datetime
 from typing import Annotated, Literal
 
+import msgspec
+
 from hibernator.api.aianalysis import ApprovalContext, DeadlineSource
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Conditions, Model, Object, ObservedGeneration, rule, says
-from hibernator.api.people import ApproverLevels, Channel, EscalateAt, User, Words
+from hibernator.api.people import ApproverLevels, Channel, Claims, EscalateAt, Groups, User, Words
 from hibernator.api.references import LocalReference
 
 Decision = Literal["", "Approved", "Rejected", "Expired"]
@@ -59,6 +61,8 @@ class RemediationApprovalRequestStatus(Model):
     decided_by: Annotated[
         User, says("Who decided, as Kubernetes authenticated them; written in one go with the condition.")
     ] = ""
+    decider_groups: Groups = ()
+    decider_extra: Claims = msgspec.field(default_factory=dict)
     decided_at: Annotated[datetime | None, says("When it was decided.")] = None
     decided_via: Channel = ""
     decision_message: Words = ""

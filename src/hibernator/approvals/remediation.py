@@ -74,7 +74,11 @@ def decision_patch(
         "lastTransitionTime": whole_second(now),
     }
     others = encode(request.status).get("conditions", ())
-    return {"conditions": [*others, condition], "decidedBy": who.user, "decidedVia": channel}
+    known = {"deciderGroups": list(who.groups), "deciderExtra": dict(who.extra)}
+    decider = {"decidedBy": who.user, "decidedVia": channel}
+    return (
+        decider | {key: found for key, found in known.items() if found} | {"conditions": [*others, condition]}
+    )
 
 
 def why_not(request: RemediationApprovalRequest, matter: Matter, now: Instant) -> Refusal | None:

@@ -12,12 +12,13 @@ from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, Remedia
 from hibernator.approvals.decision import Matter, NotAcceptedError
 from hibernator.approvals.people import Directory
 from hibernator.approvals.remediation import decide
-from hibernator.approvals.whoami import whoami
+from hibernator.approvals.whoami import who_am_i
 from hibernator.cli.cluster import Context, Everywhere, Kubeconfig, Namespace, Session, talk
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.names import names_of
 from hibernator.cli.output import Chosen, Column, Output, moment, show, show_one
-from hibernator.decisions.approval import DONE, Verdict, mailbox
+from hibernator.decisions.approval import DONE, Person, Verdict
+from hibernator.decisions.remediationapprovalrequest import places
 from hibernator.demo.pace import now
 from hibernator.kube.errors import Forbidden, NotFound
 
@@ -54,11 +55,9 @@ def list_(
     async def ask(session: Session) -> list[RemediationApprovalRequest]:
         where = "" if everywhere else session.namespace
         found = await session.client.list(APPROVAL_REQUESTS, where)
-        user = await whoami(session.client) if mine else ""
+        me = await who_am_i(session.client, Directory()) if mine else None
         return [
-            one
-            for one in found
-            if not (pending and one.status.decision) and (not mine or _names_person(one, user))
+            one for one in found if not (pending and one.status.decision) and (me is None or _asks(one, me))
         ]
 
     shown = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
@@ -134,15 +133,14 @@ def _decide(
     context: str | None,
 ) -> None:
     async def ask(session: Session) -> str:
-        user = await whoami(session.client)
-        matter, who = Matter(name, session.namespace), Directory().person(user)
+        matter, who = Matter(name, session.namespace), await who_am_i(session.client, Directory())
         try:
             await decide(session.client, matter, who, verdict, "cli", reason=reason, now=now(kubeconfig))
         except Forbidden as error:
             role = "hibernator-approver"
             hint = f"Ask an administrator for the ClusterRole {role} in the namespace {session.namespace}."
             raise CliError(error.message, hint=hint, code=Exit.REFUSED) from error
-        return user
+        return who.user
 
     try:
         user = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
@@ -151,9 +149,9 @@ def _decide(
     typer.echo(f"{user} {DONE[verdict]} {name}")
 
 
-def _names_person(one: RemediationApprovalRequest, user: str) -> bool:
-    named = {mailbox(email) for level in one.spec.approvers for email in level.emails}
-    return not one.spec.approvers or mailbox(user) in named
+def _asks(one: RemediationApprovalRequest, person: Person) -> bool:
+    """Whether somebody is among those who are asked, as far as that can be seen from here."""
+    return not one.spec.approvers or any(place.fits(person) for place in places(one.spec.approvers))
 
 
 @dataclass(frozen=True, slots=True)

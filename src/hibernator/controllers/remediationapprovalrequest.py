@@ -59,12 +59,15 @@ class RequestReconciler:
         return Result(decision.after)
 
     async def _gather(self, request: RemediationApprovalRequest) -> Seen:
+        status = request.status
         analysis = self._analyses.get(request.metadata.namespace, request.spec.ai_analysis_ref.name)
         is_mine = analysis is not None and asks_about(request, analysis)
         leaves = request.metadata.deletion_timestamp is not None
         return Seen(
             request=request,
-            person=self._people.directory().person(request.status.decided_by),
+            person=self._people.directory().person(
+                status.decided_by, status.decider_groups, status.decider_extra
+            ),
             accepted_at=await self._accepted_at(request),
             deadline_source=analysis.status.deadline_source if analysis and is_mine else None,
             recorded=leaves and await self._is_recorded(request, analysis),

@@ -157,6 +157,8 @@ def _refuse(
     return replace(
         before,
         decided_by="",
+        decider_groups=(),
+        decider_extra={},
         decided_at=None,
         decided_via="",
         decision_message="",

@@ -2,11 +2,12 @@
 
 import itertools
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.policed import ALICE, BOB, CAROL, DAVE, Room
+from support.policed import ALICE, BOB, CAROL, DAVE, Room, Somebody
 
 _names = (f"asked-{number}" for number in itertools.count())
 AT = "2026-03-02T09:00:00Z"
@@ -49,6 +50,31 @@ async def test_an_approver_decides_in_their_own_name(room: Room, asked: str, typ
     assert (status["conditions"][0]["type"], status["decidedBy"]) == (type_, BOB)
 
 
+async def test_groups_and_addresses_come_from_the_log_in_and_from_nowhere_else(
+    room: Room, asked: str
+) -> None:
+    bob = Somebody(room, BOB, ("platform-team", "everybody"))
+    for claim, said in (
+        ({"deciderGroups": ["platform-team", "board"]}, "status.deciderGroups must be groups of yours"),
+        ({"deciderExtra": {"email": BOB}}, "status.deciderExtra must be what the cluster knows of you"),
+    ):
+        assert said in await bob.refused("patch", asked, saying(decision(), **claim), status=True, of=RAR)
+        alone = {"status": claim}
+        assert "Only the operator writes" in await bob.refused("patch", asked, alone, status=True, of=RAR)
+    bob.patch(asked, saying(decision(), deciderGroups=["platform-team"]), status=True, of=RAR)
+    assert room.get(asked, RAR)["status"]["deciderGroups"] == ["platform-team"]
+
+
+async def test_an_address_of_the_log_in_may_be_named(room: Room, asked: str, tmp_path: Path) -> None:
+    config = room.kubeconfig(BOB, tmp_path, email="b.ob@company.com")
+    claim = saying(decision(), deciderExtra={"email": "b.ob@company.com"})
+    room.cluster.kubectl(
+        *("patch", RAR, asked, "-n", room.namespace, "--subresource=status", "--type=merge"),
+        *("-p", json.dumps(claim), f"--kubeconfig={config}"),
+    )
+    assert room.get(asked, RAR)["status"]["deciderExtra"] == {"email": "b.ob@company.com"}
+
+
 @pytest.mark.parametrize("name", [CAROL, "BOB@company.com", "bob+ops@company.com", "", None])
 async def test_nobody_decides_in_another_name_or_in_none(room: Room, asked: str, name: str | None) -> None:
     said = await room(BOB).refused("patch", asked, saying(decision(), by=name), status=True, of=RAR)
@@ -73,6 +99,7 @@ async def test_nobody_asks_but_the_operator(room: Room, asked: str) -> None:
         {"decision": "Approved"},
         {"decidedBy": BOB},
         {"decidedVia": "kubectl"},
+        {"deciderGroups": ["platform-team"]},
         {"decidedAt": AT},
         {"decisionMessage": "go ahead"},
         {"message": "Approved."},

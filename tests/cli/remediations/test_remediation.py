@@ -85,6 +85,23 @@ async def test_a_remediation_is_found_looked_at_and_approved(people: People) -> 
         assert await call(people.ask, BOB, "list", "--pending") == ""
 
 
+async def test_a_role_is_had_by_a_group_of_the_log_in(people: People) -> None:
+    call, groups = asyncio.to_thread, ("sre", "system:masters")
+    async with running(people.cluster.kubeconfig, people.namespace, clock()) as run:
+        people.apply(config_map(NAMESPACE_MAP, approversL1=BOB, approversL2="sre"))
+        await run.settle()
+        people.apply(remediation(), analysis(approvalTimeout="2h"))
+        await run.settle()
+        name = people.request()["metadata"]["name"]
+        assert (await call(people.ran, CAROL, "list", "--mine")).out == ""
+        assert name in (await call(people.ran, CAROL, "list", "--mine", groups=groups)).out
+        await run.operator.trail.flush(60.0)
+        assert (await call(people.ran, CAROL, "approve", name, groups=groups)).code == 0
+        await run.settle()
+        assert people.phase() == ("Ready", "Approved")
+        assert people.request()["status"]["deciderGroups"] == ["sre"]
+
+
 async def test_a_remediation_is_rejected_with_a_reason(people: People) -> None:
     call = asyncio.to_thread
     async with running(people.cluster.kubeconfig, people.namespace, clock()) as run:

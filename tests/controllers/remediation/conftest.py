@@ -6,4 +6,7 @@ from support.remediation_scenes import RemediationScene
 
 @pytest.fixture
 def scene(crds: ClusterInTest, namespace: str) -> RemediationScene:
-    return RemediationScene(crds, namespace)
+    """People have the roles that are shipped and no others, and the policies are in force."""
+    made = RemediationScene(crds, namespace)
+    made.police()
+    return made

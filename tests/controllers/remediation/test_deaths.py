@@ -6,6 +6,7 @@ from typing import Any
 
 from hibernator.audit.database import Database
 from hibernator.audit.reading import Filter, Reader
+from support.account import operator_kubeconfig
 from support.clock import ManualClock
 from support.remediation_lives import die, live
 from support.remediation_scenes import REQUESTS, RemediationScene, analysis, remediation
@@ -25,7 +26,7 @@ STEPS = {
 async def remedied(scene: RemediationScene, name: str, database: str, *, dies: bool) -> Any:
     """What is to be seen in the end; an operator that `dies` does so with each of its writes."""
     scene.apply(remediation(name), analysis(name=name, of=name))
-    cluster, namespace = scene.cluster.kubeconfig, scene.namespace
+    cluster, namespace = operator_kubeconfig(scene.cluster.kubeconfig), scene.namespace
     for moment in ("2026-03-02T08:00:00Z", "2026-03-02T08:05:00Z"):  # before somebody decided, and after
         deaths = 0
         while dies and await die(cluster, namespace, moment, database, last=1):

@@ -1,8 +1,12 @@
 """The data flow of approvals on the real control plane, from the analysis to its end."""
 
+import pytest
+
 from support.operators import running
 from support.remediation_scenes import (
     BOB,
+    CAROL,
+    EVE,
     NAMESPACE_MAP,
     REQUESTS,
     RemediationScene,
@@ -135,18 +139,36 @@ async def test_a_word_of_somebody_who_is_not_asked_is_set_aside_and_the_right_on
         await run.settle()
         scene.apply(remediation(), analysis())
         await run.settle()
-        scene.say("Approved", "eve@company.com")
+        scene.say("Approved", EVE)
         await run.settle()
         status = scene.request()["status"]
         assert status.get("decision", "") == ""
-        assert [(one["by"], one["reason"]) for one in status["refused"]] == [("eve@company.com", "NotAsked")]
+        assert [(one["by"], one["reason"]) for one in status["refused"]] == [(EVE, "NotAsked")]
         assert scene.phase() == ("Approving", "MediumConfidence")
         await run.operator.trail.flush(60.0)
         scene.say("Approved", BOB)
         await run.settle()
         assert scene.phase() == ("Ready", "Approved")
         [refused] = await run.trail("remediationapprovalrequest.approval.refused")
-        assert refused.actor.id == "eve@company.com"
+        assert refused.actor.id == EVE
+
+
+@pytest.mark.parametrize("level", ["approversL1", "approversL2"])
+async def test_a_role_counts_that_somebody_has_by_a_group_of_their_log_in(
+    scene: RemediationScene, level: str
+) -> None:
+    async with running(scene.cluster.kubeconfig, scene.namespace) as run:
+        scene.apply(config_map("hibernator-roles", sre="platform-team"))
+        scene.apply(config_map(NAMESPACE_MAP, **{"approversL1": CAROL, level: "sre"}))
+        await run.settle()
+        scene.apply(remediation(), analysis())
+        await run.settle()
+        await run.operator.trail.flush(60.0)
+        mine = ("platform-team", "everybody")
+        scene.say("Approved", BOB, groups=mine, deciderGroups=["platform-team"])
+        await run.settle()
+        assert scene.phase() == ("Ready", "Approved")
+        assert scene.request()["status"]["deciderGroups"] == ["platform-team"]
 
 
 async def test_people_hear_of_each_step(scene: RemediationScene) -> None:
