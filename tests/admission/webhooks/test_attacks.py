@@ -140,6 +140,7 @@ async def test_who_decides_about_a_remediation_is_noted_down_by_the_webhook(
         "aiAnalysisRef": {"name": "analysis"},
         "approvalContext": context,
         "requiredBy": "2026-03-02T10:00:00Z",
+        "approvers": [{"level": "L1", "roles": ["on-call"]}],
     }
     document = {
         "apiVersion": "remediation.kubernaut.ai/v1alpha1",
@@ -151,5 +152,9 @@ async def test_who_decides_about_a_remediation_is_noted_down_by_the_webhook(
     at = "2026-03-02T09:00:00Z"
     decision = {"type": "Approved", "status": "True", "reason": "Fine", "lastTransitionTime": at}
     change = {"status": {"conditions": [decision]}}
-    await asyncio.to_thread(approvers(BOB).patch, "rar", change, status=True, of=RAR)
-    assert approvers.get("rar", RAR)["status"]["decidedBy"] == BOB
+    bob = approvers(BOB, "on-call", "system:authenticated", mail="b@x.example")
+    await asyncio.to_thread(bob.patch, "rar", change, status=True, of=RAR)
+    await up.until(lambda: approvers.get("rar", RAR)["status"].get("decision") == "Approved")
+    status = approvers.get("rar", RAR)["status"]
+    assert (status["decidedBy"], status["deciderGroups"]) == (BOB, ["on-call"])
+    assert status["deciderExtra"] == {"mail": "b@x.example"}

@@ -33,7 +33,7 @@ async def stamp(request: AdmissionRequest) -> Verdict:
         case EXCEPTIONS.plural, "status":
             return Allowed(patch=[*_said(new, old, user)])
         case APPROVAL_REQUESTS.plural, "status":
-            return Allowed(patch=_decided(new, old, user.username))
+            return Allowed(patch=[*_decided(new, old, user)])
         case _:
             return Allowed()
 
@@ -75,11 +75,20 @@ def _said(new: Document, old: Document, user: UserInfo) -> Iterator[Patch]:
                     yield {"op": "add", "path": f"/status/{part}/{number}/{key}", "value": value}
 
 
-def _decided(new: Document, old: Document, user: str) -> list[Patch]:
-    nameless = not new.get("status", {}).get("decidedBy")
-    if nameless and _decisions(new) - _decisions(old):
-        return [{"op": "add", "path": "/status/decidedBy", "value": user}]
-    return []
+def _decided(new: Document, old: Document, user: UserInfo) -> Iterator[Patch]:
+    """The same for a remediation, where the condition has no room for it."""
+    status = new.get("status", {})
+    is_theirs = status.get("decidedBy") in {None, "", user.username}
+    if not is_theirs or not _decisions(new) - _decisions(old):
+        return
+    known = {
+        "decidedBy": user.username,
+        "deciderGroups": list(own_groups(user.groups)),
+        "deciderExtra": addresses(user.extra),
+    }
+    for key, value in known.items():
+        if value and not status.get(key):
+            yield {"op": "add", "path": f"/status/{key}", "value": value}
 
 
 def _decisions(document: Document) -> set[str]:
