@@ -20,6 +20,7 @@ from support.command import hibernator
 from support.helm import CHART, ROOT, Document, Helm
 from support.kubeconfigs import write_kubeconfig
 from support.plan_scenes import noop, plan
+from tools.gotools import monitoring_crds
 
 RELEASE = ("hibernator", CHART, "-n", "hibernator-system", "--create-namespace")
 EVERYTHING = (
@@ -46,10 +47,9 @@ CRD = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{SCALERS.resourc
 
 @pytest.fixture(scope="module")
 def plane(empty_cluster: ClusterInTest) -> ClusterInTest:
-    """With the namespace, and with kinds of the Prometheus operator that take anything."""
+    """With the namespace, and with the kinds of the Prometheus operator."""
     empty_cluster.kubectl("apply", "-f", str(ROOT / "config" / "manager" / "namespace.yaml"))
-    for kind, plural in (("ServiceMonitor", "servicemonitors"), ("PrometheusRule", "prometheusrules")):
-        empty_cluster.kubectl("apply", "-f", "-", input=json.dumps(_lenient(kind, plural)))
+    empty_cluster.kubectl("apply", "--server-side", "-f", str(monitoring_crds()))
     empty_cluster.until_established()
     return empty_cluster
 
@@ -64,6 +64,22 @@ def test_the_api_server_takes_everything_that_the_chart_renders(
     helm: Helm, plane: ClusterInTest, values: tuple[str, ...]
 ) -> None:
     dry_run(plane, helm.render(*values))
+
+
+@pytest.mark.parametrize(
+    ("kind", "mistake", "said"),
+    [
+        ("ServiceMonitor", {"endpoints": [{"port": "metrics", "intervall": "30s"}]}, "intervall"),
+        ("ServiceMonitor", {"endpoints": [{"port": "metrics", "interval": "soon"}]}, "interval"),
+        ("PrometheusRule", {"groups": [{"name": "one", "rules": [{"alert": "NoQuestion"}]}]}, "expr"),
+    ],
+)
+def test_a_mistake_in_what_the_prometheus_operator_reads_would_be_found(
+    helm: Helm, plane: ClusterInTest, kind: str, mistake: Document, said: str
+) -> None:
+    document = next(each for each in helm.render(*EVERYTHING) if each["kind"] == kind)
+    with pytest.raises(KubectlError, match=said):
+        dry_run(plane, [document | {"spec": document["spec"] | mistake}])
 
 
 def test_the_api_server_takes_the_kustomize_base(plane: ClusterInTest, kustomized: list[Document]) -> None:
@@ -219,20 +235,3 @@ def until(look: Callable[[], Any]) -> Any:
         assert time.monotonic() < deadline, "it never came"
         time.sleep(0.05)
     return found
-
-
-def _lenient(kind: str, plural: str) -> Document:
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    names = {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.monitoring.coreos.com"},
-        "spec": {
-            "group": "monitoring.coreos.com",
-            "scope": "Namespaced",
-            "names": names,
-            "versions": [version],
-        },
-    }
