@@ -16,7 +16,7 @@ from hibernator.api.timewindowscaler import TimeWindowScaler, TimeWindowScalerSp
 from hibernator.decisions.conditions import find
 from hibernator.decisions.scaler_mark import Mark
 from hibernator.decisions.scaling import Horizontal, Keda, Place, Workload
-from hibernator.decisions.timewindowscaler import SETTLE_SECONDS, decide, spread
+from hibernator.decisions.timewindowscaler import SETTLE_SECONDS, decide, refused, spread
 from hibernator.decisions.timewindowscaler_terms import LONGEST_SECONDS, Decision, Pace, Seen, Trouble
 from hibernator.kube.patch import encode
 from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays
@@ -130,6 +130,14 @@ def test_once_the_target_has_followed_one_status_tells_it_all() -> None:
     assert condition(decision, "Reconciling").reason == "Stable"
     assert condition(decision, "Degraded").reason == "OperationalNormal"
     assert decision.tells == ()
+
+
+def test_a_refusal_is_told_once_however_it_is_worded() -> None:
+    case = seen(deployment(1), {"effectiveReplicas": 1})
+    told = refused(case, "a freeze since 09:00:01", MONDAY_10)
+    assert "a freeze since 09:00:01" in told.conditions[0].message
+    again = replace(case, scaler=msgspec.structs.replace(case.scaler, status=told))
+    assert refused(again, "a freeze since 09:00:02", MONDAY_10) == told
 
 
 def test_a_clock_that_is_set_back_after_a_write_keeps_no_status_waiting() -> None:

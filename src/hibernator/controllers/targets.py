@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
 from hibernator.api.autoscaling import (
@@ -35,7 +36,7 @@ from hibernator.decisions.scaling import (
 )
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
-from hibernator.kube.errors import NotFound
+from hibernator.kube.errors import ApiError, Forbidden, Invalid, NotFound
 
 BUILT_IN: Final[dict[tuple[str, str], Kind[Any]]] = {
     (kind.api_version, kind.kind): kind for kind in (DEPLOYMENTS, STATEFUL_SETS, DAEMON_SETS)
@@ -105,7 +106,18 @@ class Targets:
                         return Kind(Object, group, version, target.kind, spec.names.plural)
         return None
 
-    async def unreadable(self, target: Target) -> str:
+    async def read(self, target: Target) -> tuple[Workload | None, str]:
+        """The workload if it is there, or why nobody can say anything about it."""
+        if why := await self._unreadable(target):
+            return None, why
+        try:
+            return await self._workload(target), ""
+        except ApiError as error:
+            if not is_refusal(error):
+                raise
+            return None, f"The API server does not tell the number of {target}: {error.message}."
+
+    async def _unreadable(self, target: Target) -> str:
         """Why nobody can say anything about the target, if so. Whoever asks first waits a little.
 
         Not longer: one kind that may not be read must not hold up the scalers of all others.
@@ -128,7 +140,7 @@ class Targets:
                 )
         return ""
 
-    async def workload(self, target: Target) -> Workload | None:
+    async def _workload(self, target: Target) -> Workload | None:
         kind = self.kind_of(target)
         if kind is None:
             return None
@@ -227,6 +239,11 @@ class Targets:
         for autoscaler in (old, new):
             if autoscaler:
                 self._changed(scaled_by(autoscaler))
+
+
+def is_refusal(error: ApiError) -> bool:
+    """Whether the API server, or somebody whom it asks, says no until people change something."""
+    return isinstance(error, Forbidden | Invalid) or error.status == HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def scaled_by(autoscaler: _Autoscaling) -> Target:

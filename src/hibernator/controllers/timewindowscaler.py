@@ -5,6 +5,7 @@ all of it again from the objects.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from random import Random
 from typing import Any, Final
 
@@ -20,16 +21,17 @@ from hibernator.api.timewindowscaler_v1beta1 import TimeWindowScalerSpec
 from hibernator.audit.trail import Trail
 from hibernator.controllers import journal_audit
 from hibernator.controllers.means import Means
-from hibernator.controllers.targets import Target, Targets, scaled_by
+from hibernator.controllers.targets import Target, Targets, is_refusal, scaled_by
 from hibernator.controllers.timewindowscaler_readings import Readings
 from hibernator.decisions.scaler_mark import marked, newest
-from hibernator.decisions.scaling import Workload
-from hibernator.decisions.timewindowscaler import decide
+from hibernator.decisions.scaling import Patch, Workload
+from hibernator.decisions.timewindowscaler import REFUSED, decide, refused
 from hibernator.decisions.timewindowscaler_terms import Decision, Pace, Seen, Trouble
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, Key, Result, Watches
+from hibernator.kube.errors import ApiError
 from hibernator.kube.events import Recorder
 from hibernator.kube.metrics import Metric, Metrics
 from hibernator.kube.patch import encode, merge_patch
@@ -109,8 +111,7 @@ class ScalerReconciler:
     async def _gather(self, key: Key, scaler: TimeWindowScaler, now: Instant) -> Seen:
         spec = self._readings.spec(key, scaler)
         target = target_of(scaler, spec)
-        unreadable = await self._targets.unreadable(target)
-        workload = None if unreadable else await self._targets.workload(target)
+        workload, unreadable = await self._targets.read(target)
         wanted = await self._readings.wanted(key, scaler, _baseline(scaler, workload), now)
         marks = self._targets.marks(target)
         return Seen(
@@ -144,7 +145,7 @@ class ScalerReconciler:
         if decision.first:
             scaler = await self._write_status(scaler, decision.first)
         for patch in marked(decision.writes, decision.mark) if decision.mark else ():
-            await self._targets.write(patch)
+            await self._write_target(patch, replace(seen, scaler=scaler))
             self._wrote[key] = self._clock.now()
         if decision.writes:
             self._count(decision)
@@ -161,6 +162,18 @@ class ScalerReconciler:
             self._recorder.note(SCALERS, scaler, "Normal", tell.reason, tell.message, quiet=QUIET)
 
         return scaler
+
+    async def _write_target(self, patch: Patch, seen: Seen) -> None:
+        """Write, or say in the status that it may not be."""
+        try:
+            await self._targets.write(patch)
+        except ApiError as error:
+            if is_refusal(error):
+                self._metrics.count(DEGRADED, REFUSED)
+                status = refused(seen, error.message, self._clock.now())
+                if status != seen.scaler.status:
+                    await self._write_status(seen.scaler, status)
+            raise
 
     async def _settle_annotation(self, scaler: TimeWindowScaler) -> TimeWindowScaler:
         """Drop what an edit through v1alpha1 has overruled, so that no later edit brings it back."""

@@ -40,9 +40,10 @@ RECONCILING: Final = "Reconciling"
 AUTOSCALED: Final = "Autoscaled"
 HIBERNATED: Final = "TargetHibernated"  # reasons of Ready
 UNREADABLE: Final = "TargetUnreadable"
+REFUSED: Final = "TargetRefused"
 
 # While Ready says this, nothing is set, so that a number that differs afterwards is nobody's meddling.
-_LETS_BE: Final = frozenset({HIBERNATED, "TargetNotFound", "TargetClaimed", "InvalidConfiguration"})
+_LETS_BE: Final = frozenset({HIBERNATED, REFUSED, "TargetNotFound", "TargetClaimed", "InvalidConfiguration"})
 
 SETTLE_SECONDS: Final = 2.0  # how long a status may trail its target
 SETTLED_A_SECOND: Final = 20.0  # and longer where many wait: even a busy cluster follows as fast as this
@@ -143,6 +144,24 @@ def _scale(case: "_Case", now: Instant) -> Decision:
         after=_patience(seen),
         due=case.hold.began,
     )
+
+
+def refused(seen: Seen, why: str, now: Instant) -> TimeWindowScalerStatus:
+    """What to say when the API server does not take the write that a decision asked for.
+
+    Once is enough: whoever refuses may word it differently each time, and each new word would bring a look.
+    """
+    before = find(seen.scaler.status.conditions, READY)
+    generation = seen.scaler.metadata.generation
+    if before and before.reason == REFUSED and before.observed_generation == generation:
+        return seen.scaler.status
+    message = f"The API server does not let {seen.target} be scaled: {why}. It is tried again within minutes."
+    verdicts = [
+        Verdict(READY, False, REFUSED, message),
+        Verdict(RECONCILING, True, "WindowTransition"),
+        Verdict(DEGRADED, True, REFUSED, message),
+    ]
+    return journaled(seen.scaler, _with_conditions(seen, verdicts, now), seen.recorded, now)
 
 
 def _report(case: "_Case", now: Instant) -> Decision:

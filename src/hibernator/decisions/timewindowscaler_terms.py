@@ -33,6 +33,7 @@ class Trouble:
         "ExternalMetricUnavailable",
         "InvalidConfiguration",
         "TargetUnreadable",
+        "TargetRefused",
     ]
     message: str
 

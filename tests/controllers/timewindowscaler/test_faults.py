@@ -1,5 +1,7 @@
 """What a scaler does when the world is not as it should be. Faults are real ones, by a proxy."""
 
+import pytest
+
 from support.clock import ManualClock
 from support.faultproxy import Answer, Drop, FaultProxy
 from support.operators import Running, running
@@ -74,6 +76,33 @@ async def seconds_until_the_next_look(run: Running) -> float:
     while run.looks("timewindowscaler") == looks:
         await run.clock.advance_to(run.clock.pending()[0])
     return (run.clock.now() - began).total("seconds")
+
+
+@pytest.mark.parametrize(
+    "answer", [Answer(403, "Forbidden"), Answer(422, "Invalid"), Answer(500, "InternalError")], ids=str
+)
+async def test_a_refused_write_is_told_once_and_tried_again_with_patience(
+    scene: Scene, proxy: FaultProxy, answer: Answer
+) -> None:
+    scene.apply(workload(), scaler())
+    async with running(proxy.kubeconfig, scene.namespace) as run:
+        run.forbidden = frozenset({"deployments.apps"})
+        await run.until(lambda: scene.condition("Ready").get("status") == "True")
+        proxy.next(method="PATCH", path=TARGET, action=answer, times=99)
+        await run.advance_to("2026-03-02T09:00:00Z")
+        await run.until(lambda: scene.condition("Ready").get("reason") == "TargetRefused")
+        assert 'let Deployment "web" be scaled' in scene.condition("Degraded")["message"]
+        await run.settle()
+        told = scene.get("tws", "hours")["metadata"]["resourceVersion"]
+        looks = run.looks("timewindowscaler")
+        await run.advance(3600)
+        assert run.looks("timewindowscaler") - looks < 30
+        assert scene.get("tws", "hours")["metadata"]["resourceVersion"] == told
+        proxy.clear()
+        await run.advance(300)
+        await run.until(lambda: scene.condition("Degraded").get("status") == "False")
+        assert scene.replicas() == 4
+        assert not [message for _, message, _ in scene.events() if "drift" in message]
 
 
 async def test_a_lost_answer_leads_to_no_second_write(scene: Scene, proxy: FaultProxy) -> None:
