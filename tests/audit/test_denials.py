@@ -14,7 +14,7 @@ from hibernator.audit.database import Database
 from hibernator.audit.reading import Filter, Reader
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
-from support.trail import NOON
+from support.trail import NOON, eventually
 
 REFUSED = Denied("spec.schedule.timezone is 'Mars': no such zone.")
 
@@ -83,6 +83,23 @@ async def test_what_is_allowed_or_only_tried_is_not_told(database: Database, tra
     await on_record(refuse, trail.record_now, lambda: NOON, 60)(request(dryRun=True))
     await trail.flush()
     assert await told(database) == []
+
+
+async def test_what_a_replica_refuses_that_does_not_lead_is_chained_by_the_one_that_does(
+    url: str, database: Database, trail: Trail
+) -> None:
+    async with Database(url) as another:
+        standing_by = Trail(Store(another, now=lambda: NOON), identity="standing by")
+        task = asyncio.create_task(standing_by.run())
+        await on_record(refuse, standing_by.record_now, lambda: NOON, 60)(request())
+        task.cancel()
+        await asyncio.wait([task])
+    await eventually(lambda: _chained(database))
+    assert trail.waiting == 0
+
+
+async def _chained(database: Database) -> bool:
+    return len(await told(database)) == 1
 
 
 def test_a_service_account_and_a_name_that_is_yet_to_come_are_told_as_they_are() -> None:

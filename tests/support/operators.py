@@ -65,17 +65,24 @@ class Running:
 
 @asynccontextmanager
 async def running(
-    kubeconfig: Path, namespace: str, clock: ManualClock | None = None, *, home: str = "", **settings: Any
+    kubeconfig: Path,
+    namespace: str,
+    clock: ManualClock | None = None,
+    *,
+    home: str = "",
+    database: str = "",
+    **settings: Any,
 ) -> AsyncIterator[Running]:
     """Run the operator until the block ends, and then stop it as a SIGTERM would.
 
-    It lives in the namespace that it acts in, unless it has a home elsewhere. In place of the admin's
-    kubeconfig it uses its own, with the roles that are shipped; the test fails if they forbid it anything.
+    It lives in the namespace that it acts in, unless it has a home elsewhere, with a new audit trail, unless
+    there is one to go on with. In place of the admin's kubeconfig it uses its own, with the roles that are
+    shipped; the test fails if they forbid it anything.
     """
     clock = clock or ManualClock("2026-03-02T08:00:00Z")  # a Monday
     audit = Path(tempfile.mkdtemp(prefix="hibernator-audit-"))
     chosen = Settings(
-        database=f"sqlite:///{audit}/audit.db",
+        database=database or f"sqlite:///{audit}/audit.db",
         watch_namespace=namespace,
         namespace=home or namespace,
         listen="127.0.0.1:0",

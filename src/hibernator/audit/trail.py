@@ -76,7 +76,7 @@ class Trail:
         self._resync = resync
         self._more = asyncio.Event()
         self._urgent = asyncio.Event()
-        self._prepared = False
+        self._prepared = asyncio.Event()
         self._elected = False
         self._epoch: int | None = None
         self._claim_at = 0.0
@@ -135,7 +135,8 @@ class Trail:
 
     async def living(self) -> list[Life]:
         """Every object whose beginning is in the chain and whose end is not; raises AuditUnavailable."""
-        if not self._prepared:
+        await _wait(self._prepared, _PATIENCE)
+        if not self._prepared.is_set():
             raise AuditUnavailable(self._away or "The audit database has not answered yet.")
         return await self._store.living()
 
@@ -163,9 +164,9 @@ class Trail:
                 await self._rest()
 
     async def _turn(self) -> None:
-        if not self._prepared:
+        if not self._prepared.is_set():
             await self._store.prepare()
-            self._prepared = True
+            self._prepared.set()
         now = time.monotonic()
         if self._elected and self._epoch is None and now >= self._claim_at:
             self._epoch = await self._store.claim(self._identity)
