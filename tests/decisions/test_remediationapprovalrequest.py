@@ -10,7 +10,7 @@ from whenever import Instant
 
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
 from hibernator.decisions.approval import Person
-from hibernator.decisions.remediationapprovalrequest import FINALIZER, Decision, Seen, decide
+from hibernator.decisions.remediationapprovalrequest import Decision, Seen, decide
 
 NOW = Instant("2026-03-02T08:05:00Z")
 DEADLINE = Instant("2026-03-02T08:15:00Z")
@@ -176,14 +176,10 @@ def test_who_set_the_deadline_is_written_down() -> None:
     assert status.deadline_source == "Policy"
 
 
-def test_a_request_that_goes_waits_for_its_record_but_not_for_ever() -> None:
-    found = request()
-    metadata = replace(found.metadata, deletion_timestamp=NOW.to_stdlib(), finalizers=(FINALIZER,))
-    leaving = replace(found, metadata=metadata)
-    assert asked(leaving).after == 10.0
-    assert asked(leaving, recorded=True).release
-    assert asked(leaving, NOW.add(seconds=300)).release
-    assert asked(replace(found, metadata=replace(metadata, finalizers=()))) == Decision()
+def test_a_request_that_goes_is_left_alone() -> None:
+    found = request("Approved")
+    leaving = replace(found, metadata=replace(found.metadata, deletion_timestamp=NOW.to_stdlib()))
+    assert asked(leaving) == Decision()
 
 
 @given(

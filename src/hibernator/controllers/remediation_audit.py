@@ -141,17 +141,6 @@ def _decided_at(request: RemediationApprovalRequest) -> Instant:
     return Instant(at) if at else _created_at(request)
 
 
-def deleted(kind: Kind[Any], obj: Object, at: Instant, why: str = "") -> AuditEvent:
-    found = obj.metadata.deletion_timestamp
-    return event(
-        f"{kind.kind.lower()}.deleted",
-        Resource.of(kind, obj),
-        at=Instant(found) if found else at,
-        correlation_id=correlation(obj),
-        data={"why": why} if why else {},
-    )
-
-
 def _created(kind: Kind[Any], obj: Object, data: dict[str, Any], actor: Actor = OPERATOR) -> AuditEvent:
     return event(
         f"{kind.kind.lower()}.created",

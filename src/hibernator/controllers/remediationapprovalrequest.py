@@ -7,12 +7,11 @@ from whenever import Instant
 
 from hibernator.api.aianalysis import AIAnalysis
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
-from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.trail import Trail
-from hibernator.controllers.remediation_audit import deleted, given, record, request_events
+from hibernator.controllers.remediation_audit import given, record, request_events
 from hibernator.controllers.remediation_written import written_at
 from hibernator.controllers.scheduleexception import People
-from hibernator.decisions.remediationapprovalrequest import FINALIZER, Decision, Seen, decide, said
+from hibernator.decisions.remediationapprovalrequest import Decision, Seen, decide, said
 from hibernator.decisions.remediationrequest import asks_about
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
@@ -62,7 +61,6 @@ class RequestReconciler:
         status = request.status
         analysis = self._analyses.get(request.metadata.namespace, request.spec.ai_analysis_ref.name)
         is_mine = analysis is not None and asks_about(request, analysis)
-        leaves = request.metadata.deletion_timestamp is not None
         return Seen(
             request=request,
             person=self._people.directory().person(
@@ -70,7 +68,6 @@ class RequestReconciler:
             ),
             accepted_at=await self._accepted_at(request),
             deadline_source=analysis.status.deadline_source if analysis and is_mine else None,
-            recorded=leaves and await self._is_recorded(request, analysis),
         )
 
     async def _accepted_at(self, request: RemediationApprovalRequest) -> Instant | None:
@@ -80,32 +77,10 @@ class RequestReconciler:
             return None
         return await written_at(self._client, request, word.type)
 
-    async def _is_recorded(self, request: RemediationApprovalRequest, analysis: AIAnalysis | None) -> bool:
-        """Whether the audit trail has all of a request that is about to go."""
-        why = "somebody deleted it, or all of the remediation"
-        if analysis is None or not asks_about(request, analysis):
-            why = "its analysis is gone"
-        farewell = deleted(APPROVAL_REQUESTS, request, self._clock.now(), why)
-        try:
-            await self._trail.record_now(*request_events(request), farewell)
-        except AuditUnavailable:
-            return False
-        return True
-
     async def _perform(
         self, request: RemediationApprovalRequest, decision: Decision
     ) -> RemediationApprovalRequest:
         metadata = request.metadata
-        if decision.release:
-            kept = [one for one in metadata.finalizers if one != FINALIZER]
-            change = {"metadata": {"finalizers": kept}}
-            return await self._client.patch(
-                APPROVAL_REQUESTS,
-                metadata.name,
-                metadata.namespace,
-                change,
-                resource_version=metadata.resource_version,
-            )
         if decision.status is None or decision.status == request.status:
             return request
         if decision.status.decision == "Approved":

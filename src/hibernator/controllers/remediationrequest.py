@@ -13,7 +13,6 @@ from hibernator.audit.trail import Trail
 from hibernator.controllers.journal_audit import changed
 from hibernator.controllers.remediation_audit import adopted, record, remediation_events
 from hibernator.controllers.remediationapprovalrequest import BY_ANALYSIS
-from hibernator.decisions.remediationapprovalrequest import FINALIZER
 from hibernator.decisions.remediationrequest import (
     Adopt,
     Ask,
@@ -24,8 +23,8 @@ from hibernator.decisions.remediationrequest import (
     Seen,
     Step,
     asks_about,
-    controller_of,
     decide,
+    is_owned,
     owned_by,
     request_names,
 )
@@ -77,8 +76,7 @@ class RemediationReconciler:
         yield from remediation_events(remediation)
         yield from changed(REMEDIATIONS, remediation, self._clock.now(), remediation.metadata.uid)
         for analysis in self._analyses.find(BY_REMEDIATION, _place(remediation)):
-            owner = controller_of(analysis)
-            if owner and owner.uid == remediation.metadata.uid:
+            if is_owned(analysis, remediation):
                 yield adopted(analysis, remediation, self._clock.now())
 
     def _gather(self, remediation: RemediationRequest) -> Seen:
@@ -91,7 +89,7 @@ class RemediationReconciler:
             orphans=tuple(
                 request
                 for request in self._requests.find(BY_REMEDIATION, here)
-                if request.metadata.name not in asked and FINALIZER in request.metadata.finalizers
+                if request.metadata.name not in asked and is_owned(request, remediation)
             ),
         )
 
@@ -127,13 +125,12 @@ class RemediationReconciler:
     async def _ask(self, remediation: RemediationRequest, step: Ask) -> None:
         """Make the request; the reference to it follows when it has been seen."""
         namespace = step.analysis.metadata.namespace
-        if step.instead_of and await self._found(namespace, step.instead_of):
-            return  # the cache was behind: nobody deleted it
+        if step.instead_of and not await self._was_deleted(remediation, step.instead_of):
+            return
         request = RemediationApprovalRequest(
             metadata=ObjectMeta(
                 name=step.name,
                 namespace=namespace,
-                finalizers=(FINALIZER,),
                 owner_references=(owned_by(remediation),),
             ),
             spec=step.spec,
@@ -144,6 +141,17 @@ class RemediationReconciler:
             await self._found(namespace, step.name)
             return
         self._requests.wrote(written)
+
+    async def _was_deleted(self, remediation: RemediationRequest, name: str) -> bool:
+        """Whether a request is really gone, and not all of the remediation with it: a cache may be behind."""
+        namespace = remediation.metadata.namespace
+        if await self._found(namespace, name):
+            return False
+        try:
+            owner = (await self._client.get(REMEDIATIONS, remediation.metadata.name, namespace)).metadata
+        except NotFound:
+            return False
+        return owner.uid == remediation.metadata.uid and owner.deletion_timestamp is None
 
     async def _found(self, namespace: str, name: str) -> bool:
         try:

@@ -23,9 +23,6 @@ from hibernator.api.remediationapprovalrequest import (
 from hibernator.decisions.approval import Person, Place, Refusal, Request, Standing, Vote, stand
 from hibernator.decisions.conditions import whole_second
 
-FINALIZER: Final = "remediation.kubernaut.ai/audit"
-FAREWELL_SECONDS: Final = 300.0  # the longest that a deletion waits for the audit trail
-RECORD_SECONDS: Final = 10.0  # how often the audit trail is tried meanwhile
 UNKNOWN_CHANNEL: Final = "api"
 MOST_REFUSED: Final = 10
 
@@ -42,7 +39,6 @@ class Seen:
     person: Person  # the one whose name stands beside the condition
     accepted_at: Instant | None = None  # when the API server took it, where that matters: after the deadline
     deadline_source: DeadlineSource | None = None
-    recorded: bool = False  # whether the audit trail has all of it for good; asked only on deletion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +52,6 @@ class Tell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    release: bool = False  # whether the finalizer may go
     status: RemediationApprovalRequestStatus | None = None
     tells: tuple[Tell, ...] = ()
     after: float | None = None
@@ -79,7 +74,7 @@ def places(levels: tuple[ApproverLevel, ...]) -> tuple[Place, ...]:
 def decide(seen: Seen, now: Instant) -> Decision:
     request = seen.request
     if request.metadata.deletion_timestamp:
-        return _leave(seen, now)
+        return Decision()  # there is nothing left to decide
     before = replace(
         request.status,
         observed_generation=request.metadata.generation,
@@ -243,17 +238,6 @@ def _next_look(request: RemediationApprovalRequest, *, due: bool) -> Instant:
     spec = request.spec
     moments = [spec.required_by, *([spec.escalate_at] if spec.escalate_at and not due else [])]
     return min(map(Instant, moments))
-
-
-def _leave(seen: Seen, now: Instant) -> Decision:
-    """Let it go once the audit trail has all of it; and at the latest after some minutes."""
-    metadata = seen.request.metadata
-    if FINALIZER not in metadata.finalizers or metadata.deletion_timestamp is None:
-        return Decision()
-    waited = (now - Instant(metadata.deletion_timestamp)).total("seconds")
-    if seen.recorded or waited >= FAREWELL_SECONDS:
-        return Decision(release=True)
-    return Decision(after=RECORD_SECONDS)
 
 
 def _after(next_look: Instant, now: Instant) -> float:

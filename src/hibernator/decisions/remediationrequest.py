@@ -181,6 +181,11 @@ def controller_of(obj: Object) -> OwnerReference | None:
     return next((one for one in obj.metadata.owner_references if one.controller), None)
 
 
+def is_owned(one: Object, remediation: RemediationRequest) -> bool:
+    owner = controller_of(one)
+    return owner is not None and owner.uid == remediation.metadata.uid
+
+
 def owned_by(remediation: RemediationRequest) -> OwnerReference:
     return OwnerReference(
         api_version=REMEDIATIONS.api_version,

@@ -14,10 +14,9 @@ from hibernator.admission.webhooks.configurations import MUTATING, NAME, VALIDAT
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
-from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.api.timewindowscaler import SCALERS
-from hibernator.decisions import hibernateplan, remediationapprovalrequest, scheduleexception
+from hibernator.decisions import hibernateplan, scheduleexception
 from hibernator.decisions.hibernateplan_status import standing
 from hibernator.kube.client import Client
 from hibernator.kube.errors import NotFound
@@ -27,7 +26,6 @@ T = TypeVar("T", bound=Object)
 
 _FINALIZERS: Final[tuple[tuple[Kind[Any], str], ...]] = (
     (EXCEPTIONS, scheduleexception.FINALIZER),
-    (APPROVAL_REQUESTS, remediationapprovalrequest.FINALIZER),
     (PLANS, hibernateplan.FINALIZER),
 )
 RIGHTS: Final[tuple[Right, ...]] = (

@@ -85,7 +85,7 @@ OPERATOR: Final = (
     to(REMEDIATIONS, "update", part="finalizers"),
     to(ANALYSES, *_READ, "patch"),
     to(ANALYSES, "patch", part="status"),
-    to(APPROVAL_REQUESTS, *_READ, "create", "patch", "delete"),
+    to(APPROVAL_REQUESTS, *_READ, "create", "delete"),
     to(APPROVAL_REQUESTS, "patch", part="status"),
     *(to(kind, *_READ) for kind in (PROVIDERS, CLUSTERS)),
     *(to(kind, "patch", part="status") for kind in (PROVIDERS, CLUSTERS)),
