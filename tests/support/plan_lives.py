@@ -7,8 +7,8 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import aiohttp
 from aiobotocore.session import AioSession
 
+from hibernator.api.hibernateplan import PLANS
 from hibernator.audit.database import Database
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
@@ -25,17 +26,18 @@ from hibernator.controllers.means import Means
 from hibernator.executors.aws import AwsAccount
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.every import executors
-from hibernator.executors.logins import Login
+from hibernator.executors.gcp import GcpProject
+from hibernator.executors.logins import Doors, Login
 from hibernator.kube import credentials
 from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.caches import Caches
 from hibernator.kube.client import Client
-from hibernator.kube.clock import Clock
-from hibernator.kube.controller import Key
+from hibernator.kube.controller import Controller, Key
 from hibernator.kube.events import Recorder
 from hibernator.kube.metrics import RUNTIME, Metrics
 from support.clock import ManualClock
 
+T = TypeVar("T")
 _PASSES = 200
 _UNUSED = "sqlite:///unused.db"  # nobody runs the trail here, so that nothing is written to it
 
@@ -45,26 +47,37 @@ class Killed(BaseException):
 
 
 class MortalClient(Client):
-    """Dies with its k-th write; who asks it for more afterwards is dead, too."""
+    """Dies with its k-th write; who asks it for more afterwards is dead, too.
+
+    One write at a time: none is on its way while another is the last one.
+    """
 
     def __init__(self, found: credentials.Credentials, last: int | None, die: Callable[[], None]) -> None:
         super().__init__(found)
         self.writes = 0
         self._last = last
         self._die = die
+        self._turn = asyncio.Lock()
 
     async def _send(self, kind: Any, verb: str, method: str, path: str, *args: Any, **more: Any) -> Any:
         if method == "GET":
             return await super()._send(kind, verb, method, path, *args, **more)
-        self._live()
-        answer = await super()._send(kind, verb, method, path, *args, **more)
-        self._wrote()
-        return answer
+        return await self.last_words(super()._send(kind, verb, method, path, *args, **more))
 
     async def delete(self, *args: Any, **more: Any) -> None:
-        self._live()
-        await super().delete(*args, **more)
-        self._wrote()
+        await self.last_words(super().delete(*args, **more))
+
+    async def last_words(self, write: Coroutine[Any, Any, T]) -> T:
+        """Write, if still alive; wherever it is written, it counts."""
+        async with self._turn:
+            try:
+                self._live()
+                answer = await write
+            finally:
+                write.close()
+            self.writes += 1
+            self._live()
+        return answer
 
     def _live(self) -> None:
         if self._last is not None and self.writes >= self._last:
@@ -85,19 +98,32 @@ class _MortalAccount(AwsAccount):
     client: MortalClient
 
     async def write(self, service: str, operation: str, **parameters: Any) -> Any:
-        self.client._live()
-        answer = await super().write(service, operation, **parameters)
-        self.client._wrote()
-        return answer
+        return await self.client.last_words(super().write(service, operation, **parameters))
 
+
+@dataclass(frozen=True, eq=False)
+class _MortalProject(GcpProject):
+    """Dies with the client."""
+
+    client: MortalClient = field(kw_only=True)
+
+    async def write(self, *args: Any) -> Any:
+        return await self.client.last_words(super().write(*args))
+
+    session: aiohttp.ClientSession
 
 @dataclass(frozen=True)
 class _MortalDoors:
     client: MortalClient
 
-    async def open(self, login: Login) -> AwsAccount:
+    async def open(self, login: Login) -> AwsAccount | GcpProject:
         spec = login.spec.aws
-        assert spec is not None
+        if spec is None:
+            found = await Doors(self.session).open(login)
+            assert isinstance(found, GcpProject)
+            return _MortalProject(
+                found.name, found.tokens, self.session, endpoint=found.endpoint, client=self.client
+            )
         account = _MortalAccount(_session(), spec.region, endpoint=spec.endpoint_url)
         account.client = self.client
         return account
@@ -114,7 +140,7 @@ def _session() -> AioSession:
 async def live(
     kubeconfig: Path,
     key: Key,
-    clock: Clock,
+    clock: ManualClock,
     *,
     last: int | None = None,
     die: Callable[[], None] = _killed,
@@ -128,7 +154,7 @@ async def live(
         aiohttp.ClientSession() as session,
         Connectors(client, session) as connectors,
     ):
-        connectors._doors = _MortalDoors(client)  # type: ignore[assignment] # all that is asked of them
+        connectors._doors = _MortalDoors(client, session)  # type: ignore[assignment] # all that is asked of them
         trail = Trail(Store(database, now=clock.now), identity="test")
         means = Means(
             client=client,
@@ -145,7 +171,7 @@ async def live(
         try:
             for source in controller.sources:
                 await source.cache.wait_synced()
-            await _until_quiet(client, lambda: controller._reconcile(key))
+            await _until_quiet(client, controller, key, clock)
         finally:
             for task in caches:
                 task.cancel()
@@ -153,11 +179,15 @@ async def live(
         return client.writes
 
 
-async def _until_quiet(client: MortalClient, reconcile: Callable[[], Any]) -> None:
+async def _until_quiet(client: MortalClient, controller: Controller, key: Key, clock: ManualClock) -> None:
     for _ in range(_PASSES):
         before = client.writes
-        result = await reconcile()
-        if client.writes == before and result.after:
+        result = await controller._reconcile(key)
+        if client.writes != before or not result.after:
+        await clock.advance(result.after)
+            continue
+        plan = await client.get(PLANS, key.name, key.namespace)
+        if not any(target.state == "Running" for target in plan.status.targets):
             return
     raise AssertionError("the plan never comes to rest")
 

@@ -110,8 +110,8 @@ def _entry(kept: Entry | None, item: Item, cycle: int, identity: str) -> Entry:
     return Entry(
         cycle=cycle,
         was=dict(item.restore),
-        cpu_cores=item.saving.cpu_cores,
-        memory_gib=item.saving.memory_gib,
+        cpu_cores=float(item.saving.cpu_cores),  # as it is read back, so that nothing is written anew
+        memory_gib=float(item.saving.memory_gib),
     )
 
 
