@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import aiohttp
 from aiobotocore.session import AioSession
@@ -83,17 +83,13 @@ class MortalClient(Client):
         if self._last is not None and self.writes >= self._last:
             self._die()
 
-    def _wrote(self) -> None:
-        self.writes += 1
-        self._live()
-
 
 def _killed() -> None:
     raise Killed
 
 
 class _MortalAccount(AwsAccount):
-    """Dies with the client: what is written at AWS counts, too."""
+    """Dies with the client."""
 
     client: MortalClient
 
@@ -110,11 +106,11 @@ class _MortalProject(GcpProject):
     async def write(self, *args: Any) -> Any:
         return await self.client.last_words(super().write(*args))
 
-    session: aiohttp.ClientSession
 
 @dataclass(frozen=True)
 class _MortalDoors:
     client: MortalClient
+    session: aiohttp.ClientSession
 
     async def open(self, login: Login) -> AwsAccount | GcpProject:
         spec = login.spec.aws
@@ -184,11 +180,11 @@ async def _until_quiet(client: MortalClient, controller: Controller, key: Key, c
         before = client.writes
         result = await controller._reconcile(key)
         if client.writes != before or not result.after:
-        await clock.advance(result.after)
             continue
         plan = await client.get(PLANS, key.name, key.namespace)
         if not any(target.state == "Running" for target in plan.status.targets):
             return
+        await clock.advance(result.after)
     raise AssertionError("the plan never comes to rest")
 
 
