@@ -1,6 +1,8 @@
 """The controllers of remediations, with the caches that they share: one watch, whoever looks into it."""
 
 from collections.abc import Iterator
+from functools import partial
+from math import ceil
 from typing import Final
 
 from hibernator.api.aianalysis import ANALYSES, AIAnalysis
@@ -17,6 +19,7 @@ from hibernator.controllers.remediationrequest import BY_REMEDIATION, Remediatio
 from hibernator.controllers.scheduleexception import People
 from hibernator.kube.controller import Controller, For, Key, Owns, Watches
 
+_STANDS_BACK: Final = 8  # of so many workers one
 NAMESPACE_MAP: Final = "hibernator-remediation"  # in each namespace that has wishes of its own
 
 
@@ -73,38 +76,24 @@ def remediation_controllers(
     read = PolicyReconciler(policies, rego, recorder=means.recorder, clock=means.clock, trail=means.trail)
     # What is only looked into wakes nobody.
     looked_into = [Watches(cache, _nobody) for cache in (namespaces, *people_maps)]
-    yield Controller(
+    controller = partial(Controller, clock=means.clock, metrics=means.metrics)
+    # When a thousand deadlines fall into one second, whoever sums up stands back behind whoever decides.
+    yield controller(
         "remediationrequest",
         orchestrator.reconcile,
         sources=[For(remediations), Watches(analyses, _remediation_key), Owns(requests, REMEDIATIONS)],
-        clock=means.clock,
-        metrics=means.metrics,
-        workers=means.workers,
+        workers=ceil(means.workers / _STANDS_BACK),
     )
-    yield Controller(
+    yield controller(
         "aianalysis",
         analysis.reconcile,
         sources=[For(analyses), Watches(requests, _analysis_key), *looked_into],
-        clock=means.clock,
-        metrics=means.metrics,
         workers=means.workers,
     )
-    yield Controller(
-        "remediationapprovalrequest",
-        approval.reconcile,
-        sources=[For(requests)],
-        clock=means.clock,
-        metrics=means.metrics,
-        workers=means.workers,
+    yield controller(
+        "remediationapprovalrequest", approval.reconcile, sources=[For(requests)], workers=means.workers
     )
-    yield Controller(
-        "remediationpolicy",
-        read.reconcile,
-        sources=[For(policies)],
-        clock=means.clock,
-        metrics=means.metrics,
-        workers=1,
-    )
+    yield controller("remediationpolicy", read.reconcile, sources=[For(policies)], workers=1)
 
 
 def _analysis_key(request: RemediationApprovalRequest) -> Iterator[Key]:
