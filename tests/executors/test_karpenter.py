@@ -49,6 +49,7 @@ def job(*names: str) -> Job:
 
 def saved(item: Item) -> Saved:
     assert item.restore is not None
+    assert Karpenter.identity in item.restore
     return Saved(key=item.key, restore=item.restore)
 
 

@@ -53,6 +53,7 @@ def job(scene: PlanScene, *kinds: str, plan: str = "nights", **parameters: Any) 
 
 def saved(item: Item) -> Saved:
     assert item.restore is not None
+    assert WorkloadScaler.identity in item.restore
     return Saved(key=item.key, restore=item.restore)
 
 

@@ -35,11 +35,13 @@ def job(
 
 async def awake(executor: Executor, work: Job) -> list[Saved]:
     """What there is to put to sleep, as it would be written down before."""
-    return [
+    found = [
         Saved(key=item.key, restore=item.restore)
         for item in await executor.discover(work)
         if item.restore is not None
     ]
+    assert not executor.identity or all(executor.identity in item.restore for item in found)
+    return found
 
 
 async def fall_asleep(executor: Executor, work: Job) -> list[Saved]:

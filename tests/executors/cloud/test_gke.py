@@ -7,7 +7,7 @@ import pytest
 
 from hibernator.executors.gcp import GcpProject
 from hibernator.executors.gke import Gke, GkePlace
-from hibernator.executors.protocol import Job, Permanent, Retryable, Saved, Throttled
+from hibernator.executors.protocol import Job, Permanent, Retryable, Saved, Throttled, Underway
 from support.cloud import awake, fall_asleep, job, wake_up
 from support.gcp import PROJECT, Google, Refused
 
@@ -92,7 +92,7 @@ async def test_an_operation_that_takes_long_is_come_back_to(google: Google) -> N
     async with aiohttp.ClientSession() as session:
         executor = Gke(Staging(google.project(session, patience=0.0)))
         (item,) = await awake(executor, WORK)
-        with pytest.raises(Throttled, match="operation-1"):
+        with pytest.raises(Underway, match="operation-1"):
             await executor.sleep(WORK, item)
         await executor.sleep(WORK, item)  # it has the size that it should have
     assert google.changes() == ["setSize"]
@@ -110,7 +110,7 @@ async def test_a_cluster_that_is_busy_is_waited_for(google: Google, executor: Gk
     google.pool("fixed", 2, 2)
     (item,) = await awake(executor, WORK)
     google._begin({"operationType": "UPGRADE_NODES"})
-    with pytest.raises(Throttled, match="incompatible operation"):
+    with pytest.raises(Underway, match="incompatible operation"):
         await executor.sleep(WORK, item)
     assert google.sizes("fixed") == [2, 2]
 

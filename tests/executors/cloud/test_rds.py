@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hibernator.executors.protocol import Permanent, Retryable, Saved, Throttled
+from hibernator.executors.protocol import Permanent, Retryable, Saved, Throttled, Underway
 from hibernator.executors.rds import Rds
 from support.aws import BROKEN, SLOW_DOWN, AwsInTest, Fault, Lost, One
 from support.cloud import awake, fall_asleep, job, wake_up
@@ -147,10 +147,21 @@ async def test_a_snapshot_that_has_just_been_begun_is_waited_for(aws: AwsInTest,
     cluster(aws, "ledger", 0)
     work = job("rds", {"selector": EVERYTHING, "snapshotBeforeStop": True})
     (item,) = await awake(executor, work)
-    with pytest.raises(Throttled, match="is being taken"):
+    with pytest.raises(Underway, match="is being taken"):
         await executor.sleep(work, item)
     await executor.sleep(work, item)
     assert states(aws) == {"ledger": "stopped"}
+
+
+async def test_a_database_in_the_middle_of_something_is_waited_for(aws: AwsInTest, executor: Rds) -> None:
+    instance(aws, "orders")
+    (item,) = await awake(executor, WORK)
+    aws.proxy.rewrite = lambda _action, body: body.replace(b"Status>available<", b"Status>backing-up<")
+    with pytest.raises(Underway, match="instance/orders is backing-up"):
+        await executor.sleep(WORK, item)
+    aws.proxy.rewrite = None
+    await executor.sleep(WORK, item)
+    assert states(aws) == {"orders": "stopped"}
 
 
 async def test_by_tags_without_tags_and_by_name(aws: AwsInTest, executor: Rds) -> None:
