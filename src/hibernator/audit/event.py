@@ -9,7 +9,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any, Final, Literal
-from uuid import UUID
 
 import msgspec
 from whenever import Instant
@@ -127,10 +126,9 @@ def event(
 def transition_id(uid: str, name: str, *identity: str | int) -> str:
     """A UUID (version 8) from SHA-256 of the transition: the same each time somebody computes it."""
     told = json.dumps([uid, name, *map(str, identity)]).encode()
-    digest = bytearray(hashlib.sha256(told).digest()[:16])
-    digest[6] = digest[6] & 0x0F | 0x80
-    digest[8] = digest[8] & 0x3F | 0x80
-    return str(UUID(bytes=bytes(digest)))
+    digest = hashlib.sha256(told).hexdigest()
+    variant = "89ab"[int(digest[16], 16) & 3]
+    return f"{digest[:8]}-{digest[8:12]}-8{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:32]}"
 
 
 def canonical(data: Mapping[str, Any] | msgspec.Struct) -> msgspec.Raw:

@@ -4,7 +4,7 @@ The number of an entry was given to it in the write that made it, so that whoeve
 and the trail keeps it once.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from whenever import Instant
@@ -22,9 +22,11 @@ SOMEBODY: Final = Actor(type="unknown", id="")
 _BY_SOMEBODY: Final = frozenset({"created", "changed", "paused", "resumed", "suspended", "retried"})
 
 
-def record(trail: Trail, kind: Kind[Any], found: Object, journal: Iterable[Transition]) -> bool:
+def record(trail: Trail, kind: Kind[Any], found: Object, journal: Sequence[Transition]) -> bool:
     """Tell everything; False when something did not fit in and must be told again."""
-    told = [trail.has(one.id) or trail.record(one) for one in events(kind, found, journal)]
+    known = recorded(trail, kind, found, journal)
+    untold = [one for one in journal if one.number not in known]
+    told = [trail.record(one) for one in events(kind, found, untold)]
     return all(told)
 
 

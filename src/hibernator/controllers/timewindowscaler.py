@@ -105,7 +105,8 @@ class ScalerReconciler:
         seen = await self._gather(key, scaler, now)
         decision = decide(seen, now)
         scaler = await self._perform(key, seen, decision)
-        journal_audit.record(self._trail, SCALERS, scaler, scaler.status.journal)
+        if scaler is not seen.scaler or len(seen.recorded) < len(scaler.status.journal):
+            journal_audit.record(self._trail, SCALERS, scaler, scaler.status.journal)
         return Result(decision.after)
 
     async def _gather(self, key: Key, scaler: TimeWindowScaler, now: Instant) -> Seen:

@@ -6,6 +6,7 @@ so that the time engine only ever sees numbers.
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from whenever import Instant
@@ -13,7 +14,7 @@ from whenever import Instant
 from hibernator.api import timewindowscaler_v1beta1 as v1beta1
 from hibernator.api.conversion import annotation_problem
 from hibernator.api.problem import Problem
-from hibernator.api.timewindowscaler import TimeWindowScaler
+from hibernator.api.timewindowscaler import HolidayMode, TimeWindowScaler
 from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.holidays import Holidays
 from hibernator.schedule.labels import label
@@ -23,7 +24,7 @@ from hibernator.schedule.scaler_words import ScaledWindow
 from hibernator.schedule.ticks import from_instant
 from hibernator.schedule.verdicts import Reason
 from hibernator.schedule.windows import Window, scaler_window
-from hibernator.schedule.zones import zone_of
+from hibernator.schedule.zones import Zone, zone_of
 
 
 class Mistakes(NamedTuple):
@@ -68,20 +69,24 @@ def timeline(
     spec: v1beta1.TimeWindowScalerSpec, holidays: Holidays, baseline: int, measured: Mapping[int, int]
 ) -> ScalerTimeline:
     """What is wanted when, grace aside. A window without a reading counts with its `max`."""
-    return ScalerTimeline(
-        zone_of(spec.timezone),
-        [
-            ScaledWindow(
-                _in_its_zone(window, spec),
-                measured[index] if index in measured else _replicas(window, baseline),
-                label(window),
-            )
-            for index, window in enumerate(spec.windows)
-        ],
-        default_replicas(spec, baseline),
-        mode=spec.holidays.mode if spec.holidays else "ignore",
-        holidays=holidays,
+    windows = tuple(
+        ScaledWindow(
+            _in_its_zone(window, spec),
+            measured[index] if index in measured else _replicas(window, baseline),
+            label(window),
+        )
+        for index, window in enumerate(spec.windows)
     )
+    mode = spec.holidays.mode if spec.holidays else "ignore"
+    return _shared(zone_of(spec.timezone), windows, default_replicas(spec, baseline), mode, holidays)
+
+
+@lru_cache(maxsize=1024)
+def _shared(
+    zone: Zone, windows: tuple[ScaledWindow, ...], default: int, mode: HolidayMode, holidays: Holidays
+) -> ScalerTimeline:
+    """One for all scalers that keep the same hours, as whole fleets do."""
+    return ScalerTimeline(zone, windows, default, mode=mode, holidays=holidays)
 
 
 def present_window(spec: v1beta1.TimeWindowScalerSpec, laid_out: ScalerTimeline, now: Instant) -> int | None:

@@ -74,11 +74,11 @@ class ScaledClock:
         if speed <= 0:
             raise ValueError(f"speed is {speed}; a clock runs forward, write a number above zero")
         self._speed = speed
-        self._start = start
+        self._start_nanos = start.timestamp(unit="nanosecond")
         self._began = steady()
 
     def now(self) -> Instant:
-        return self._start + TimeDelta(seconds=self.monotonic())
+        return Instant.from_timestamp(self._start_nanos + int(self.monotonic() * 1e9), unit="nanosecond")
 
     def monotonic(self) -> float:
         return (steady() - self._began) * self._speed

@@ -59,7 +59,7 @@ def scaler_windows_of(spans: Iterable[Span]) -> list[tuple[str, str, list[str]]]
 
 def minute_text(minute: int) -> str:
     day = minute // MINUTES_A_DAY % 7
-    return f"{days_text([day])} {clock(minute % MINUTES_A_DAY * MINUTE)}"
+    return f"{days_text((day,))} {clock(minute % MINUTES_A_DAY * MINUTE)}"
 
 
 def _kinds(pieces: Iterable[Span], end_text: Callable[[int, int], str]) -> list[tuple[str, str, list[str]]]:

@@ -1,7 +1,6 @@
 """The small words of a schedule (times, days, durations), read, refused with the fix, and written back."""
 
 import re
-from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 
@@ -76,7 +75,8 @@ def duration_text(ticks: int) -> str:
     return "".join(parts) or "0s"
 
 
-def days_text(days: Iterable[int]) -> str:
+@lru_cache(maxsize=2**7)
+def days_text(days: tuple[int, ...]) -> str:
     """Days in few words: `every day`, `Mon-Fri`, `Mon, Wed, Fri`, `Sat-Mon`."""
     wanted = set(days)
     if len(wanted) == len(DAYS):
