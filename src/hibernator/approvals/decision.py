@@ -9,12 +9,14 @@ what happened. The controller derives everything else from the entries.
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from whenever import Instant
 
+from hibernator.api.kind import Kind
+from hibernator.api.meta import Object
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.approvals.people import Directory, everybody
 from hibernator.decisions.approval import DONE, Person, Place, Refusal, Verdict, Vote, consider, over
@@ -30,6 +32,8 @@ from hibernator.decisions.scheduleexception_request import (
 from hibernator.kube.client import Client
 from hibernator.kube.errors import Conflict
 from hibernator.kube.patch import encode
+
+T = TypeVar("T", bound=Object)
 
 _TRIES: Final = 60
 _LONGEST_PAUSE: Final = 0.5
@@ -73,8 +77,9 @@ async def decide(
     known: Known | None = None,
 ) -> ScheduleException:
     """Write down what somebody decided, once; raises `NotAcceptedError` where it is not theirs to decide."""
-    for attempt in range(_TRIES):
-        exception = await client.get(EXCEPTIONS, matter.name, matter.namespace)
+
+    def entry(exception: ScheduleException) -> Mapping[str, Any]:
+        nonlocal matter
         if not matter.uid:
             matter = Matter(matter.name, matter.namespace, exception.metadata.uid, spec_hash(exception.spec))
         vote = Vote(
@@ -88,14 +93,24 @@ async def decide(
         )
         if refusal := why_not(exception, vote, known):
             raise NotAcceptedError(refusal)
+        return _entry(exception, vote)
+
+    return await write(client, EXCEPTIONS, matter, entry)
+
+
+async def write(client: Client, kind: Kind[T], matter: Matter, status: Callable[[T], Mapping[str, Any]]) -> T:
+    """Patch the status of what is decided about, on top of exactly what was read, or else of another look."""
+    for attempt in range(_TRIES):
+        found = await client.get(kind, matter.name, matter.namespace)
+        change = {"status": status(found)}
         try:
             return await client.patch(
-                EXCEPTIONS,
+                kind,
                 matter.name,
                 matter.namespace,
-                {"status": _entry(exception, vote)},
-                resource_version=exception.metadata.resource_version,
-                uid=matter.uid,
+                change,
+                resource_version=found.metadata.resource_version,
+                uid=found.metadata.uid,
                 subresource="status",
             )
         except Conflict:

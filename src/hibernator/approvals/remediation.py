@@ -6,23 +6,18 @@ What is written is a condition and the name of the one who decided, on top of ex
 who decide together one is first, and the others are told who that was. The controller makes a decision of it.
 """
 
-import asyncio
-import random
 from typing import Any, Final
 
 from whenever import Instant
 
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
-from hibernator.approvals.decision import Matter, NotAcceptedError
+from hibernator.approvals.decision import Matter, NotAcceptedError, write
 from hibernator.decisions.approval import DONE, Outcome, Person, Refusal, Verdict, over
 from hibernator.decisions.conditions import whole_second
 from hibernator.decisions.remediationapprovalrequest import said
 from hibernator.kube.client import Client
-from hibernator.kube.errors import Conflict
 from hibernator.kube.patch import encode
 
-_TRIES: Final = 20
-_LONGEST_PAUSE: Final = 0.5
 _WORDS: Final[dict[Verdict, str]] = {"approve": "Approved", "reject": "Rejected"}
 
 
@@ -37,23 +32,13 @@ async def decide(
     reason: str = "",
 ) -> RemediationApprovalRequest:
     """Write down what somebody decided; raises `NotAcceptedError` where there is nothing left to decide."""
-    for attempt in range(_TRIES):
-        request = await client.get(APPROVAL_REQUESTS, matter.name, matter.namespace)
+
+    def status(request: RemediationApprovalRequest) -> dict[str, Any]:
         if refusal := why_not(request, matter, now):
             raise NotAcceptedError(refusal)
-        try:
-            return await client.patch(
-                APPROVAL_REQUESTS,
-                matter.name,
-                matter.namespace,
-                {"status": decision_patch(request, who, verdict, channel, now=now, reason=reason)},
-                resource_version=request.metadata.resource_version,
-                uid=request.metadata.uid,
-                subresource="status",
-            )
-        except Conflict:
-            await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, 0.01 * 2**attempt)))  # others first
-    raise Conflict(f"others write {matter.name} all the time; try again")
+        return decision_patch(request, who, verdict, channel, now=now, reason=reason)
+
+    return await write(client, APPROVAL_REQUESTS, matter, status)
 
 
 def decision_patch(
