@@ -241,7 +241,7 @@ def _link(text: str | None) -> "Link | None":
 
 
 def _tell(verdict: "Verdict", known: "Link | None") -> None:
-    from hibernator.cli.audit_stream import printable
+    from hibernator.cli.output import printable
 
     first, last = verdict.start.sequence + 1, verdict.end.sequence
     fits = f"Events {first} to {last} fit." if last >= first else ""

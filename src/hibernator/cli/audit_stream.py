@@ -14,6 +14,7 @@ from hibernator.audit.database import AuditUnavailable, Database
 from hibernator.audit.formats import Format
 from hibernator.audit.reading import Filter, Reader
 from hibernator.cli.offline import out
+from hibernator.cli.output import printable
 
 _LOOK_AGAIN: Final = 1.0  # seconds
 _TITLES: Final = ("NUMBER", "TIME", "TYPE", "OBJECT", "ACTOR", "VIA", "ERROR")
@@ -118,11 +119,6 @@ def _cells(entry: Entry) -> tuple[str, ...]:
         entry.error,
     )
     return tuple(map(printable, cells))
-
-
-def printable(text: str) -> str:
-    """A name from outside must not move the cursor of whoever reads it."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 @contextlib.contextmanager

@@ -1,13 +1,13 @@
 """What every command that talks to a cluster shares: who it is, which namespace, and how a "no" is told."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
-
-import typer
+from typing import Final, TypeVar
 
 from hibernator.cli.exits import CliError, Exit
+from hibernator.cli.options import Place
 from hibernator.kube import credentials
 from hibernator.kube.client import Client
 from hibernator.kube.errors import (
@@ -24,12 +24,7 @@ from hibernator.kube.errors import (
 
 R = TypeVar("R")
 
-Kubeconfig = Annotated[str | None, typer.Option("--kubeconfig", help="The kubeconfig to use.")]
-Context = Annotated[str | None, typer.Option("--context", help="The context of the kubeconfig to use.")]
-Namespace = Annotated[
-    str | None, typer.Option("--namespace", "-n", help="The namespace; the context's own when not given.")
-]
-Everywhere = Annotated[bool, typer.Option("--all-namespaces", "-A", help="In all namespaces.")]
+_DENIED: Final = re.compile(r" denied (?:the )?request: (.+)", re.DOTALL)  # by a webhook or a policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +36,23 @@ class Session:
 
 
 def talk(
-    question: Callable[[Session], Awaitable[R]],
-    *,
-    kubeconfig: str | None,
-    context: str | None,
-    namespace: str | None = None,
+    question: Callable[[Session], Awaitable[R]], place: Place, *, role: str = "", everywhere: bool = False
 ) -> R:
-    """Ask the cluster something; what goes wrong becomes a sentence and an exit code."""
+    """Ask the cluster something; what goes wrong becomes a sentence and an exit code.
+
+    `role` is the ClusterRole that allows it, for whoever is not allowed to.
+    """
 
     async def ask() -> R:
-        found = credentials.find(kubeconfig, context)
+        found = credentials.find(place.kubeconfig, place.context)
         async with Client(found) as client:
-            return await question(Session(client, namespace or found.namespace))
+            session = Session(client, place.namespace or found.namespace)
+            try:
+                return await question(session)
+            except Forbidden as error:
+                where = "all namespaces" if everywhere else f"the namespace {session.namespace}"
+                hint = f"Ask an administrator for the ClusterRole {role} in {where}."
+                raise refusal(error, hint if role else "") from error
 
     try:
         return asyncio.run(ask())
@@ -60,18 +60,18 @@ def talk(
         raise refusal(error) from error
 
 
-def refusal(error: ApiError) -> CliError:
+def refusal(error: ApiError, hint: str = "") -> CliError:
     match error:
         case BadCredentials() | Unavailable() | Throttled():
             return CliError(error.message, code=Exit.UNAVAILABLE)
         case Unauthorized():
             hint = "Log in again, or choose another context with --context."
             return CliError(f"the cluster does not know you: {error.message}", hint=hint, code=Exit.REFUSED)
-        case Forbidden() if "denied the request" in error.message:  # a rule said no, not a missing role
-            return CliError(error.message, code=Exit.REFUSED)
+        case Forbidden() if found := _DENIED.search(error.message):  # a rule said no, not a missing role
+            return CliError(found[1], code=Exit.REFUSED)
         case Forbidden():
-            hint = "Ask an administrator for one of the hibernator-* ClusterRoles, or use another --context."
-            return CliError(error.message, hint=hint, code=Exit.REFUSED)
+            roles = "Ask an administrator for one of the hibernator-* ClusterRoles, or use another --context."
+            return CliError(error.message, hint=hint or roles, code=Exit.REFUSED)
         case Conflict():
             return CliError("somebody else changed it just now", hint="Look at it and try again.")
         case NotFound():

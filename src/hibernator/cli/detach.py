@@ -2,7 +2,8 @@
 
 import typer
 
-from hibernator.cli.cluster import Context, Kubeconfig, Session, talk
+from hibernator.cli.cluster import Session, talk
+from hibernator.cli.options import Context, Kubeconfig, Place
 
 
 def detach(kubeconfig: Kubeconfig = None, context: Context = None) -> None:
@@ -17,5 +18,6 @@ def detach(kubeconfig: Kubeconfig = None, context: Context = None) -> None:
 
         return await take_back(session.client)
 
-    for sentence in talk(run, kubeconfig=kubeconfig, context=context) or ("There was nothing to take back.",):
+    place = Place(kubeconfig=kubeconfig, context=context)
+    for sentence in talk(run, place) or ("There was nothing to take back.",):
         typer.echo(sentence)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from hibernator.cli.cluster import Context, Kubeconfig
 from hibernator.cli.exits import CliError, Exit
+from hibernator.cli.options import Context, Kubeconfig
 
 if TYPE_CHECKING:
     from hibernator.cli.doctoring.findings import Finding, Findings, Patient

@@ -1,9 +1,9 @@
 """`hibernator exception`: ask for a schedule to be bent, see who must agree, and decide."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
@@ -13,19 +13,19 @@ from hibernator.approvals.decision import Matter, NotAcceptedError, decide
 from hibernator.approvals.people import Directory
 from hibernator.approvals.whoami import who_am_i
 from hibernator.cli import exception_view
-from hibernator.cli.cluster import Context, Everywhere, Kubeconfig, Namespace, Session, talk
-from hibernator.cli.exception_list import COLUMNS, Filter, follow
+from hibernator.cli.cluster import Session, talk
+from hibernator.cli.exception_list import COLUMNS, Filter
 from hibernator.cli.exception_word import heard
 from hibernator.cli.exits import CliError, Exit
+from hibernator.cli.listing import show_list
 from hibernator.cli.names import names_of
 from hibernator.cli.offline import out, times
-from hibernator.cli.output import Chosen, Output, show, show_one
+from hibernator.cli.options import Chosen, Comment, Listing, Place, spread
+from hibernator.cli.output import Output, show_one
 from hibernator.decisions.approval import DONE, Verdict
 from hibernator.decisions.scheduleexception_request import requester_notes
 from hibernator.demo.pace import now
-from hibernator.kube.errors import Forbidden
 
-R = TypeVar("R")
 _State = Literal["Draft", "Pending", "Approved", "Active", "Expired", "Rejected", "Cancelled"]
 
 app = typer.Typer(
@@ -42,7 +42,10 @@ _WINDOW: Final = re.compile(r"(\d{1,2}:\d{2})-(\d{1,2}:\d{2})\s+([A-Za-z]+(?:\s*
 
 
 @app.command("list")
+@spread
 def list_(
+    listing: Listing,
+    place: Place,
     pending: Annotated[bool, typer.Option("--pending", help="Only those that wait for approval.")] = False,
     mine: Annotated[
         bool,
@@ -54,40 +57,25 @@ def list_(
         str | None, typer.Option("--role", help="Only those that this role must agree to.")
     ] = None,
     state: Annotated[_State | None, typer.Option("--state", help="Only those in this state.")] = None,
-    watch: Annotated[
-        bool, typer.Option("--watch", "-w", help="Go on with a line for each change, until Ctrl-C.")
-    ] = False,
-    everywhere: Everywhere = False,
-    output: Chosen = Output.TABLE,
-    namespace: Namespace = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
 ) -> None:
     """List exceptions with their state, their approvals and their end.
 
     For example: `hibernator exception list --pending --mine -A`
     """
-    wanted = Filter(pending=pending, role=role, state=state)
+    chosen = Filter(pending=pending, role=role, state=state)
 
-    async def ask(session: Session) -> list[ScheduleException]:
-        where = "" if everywhere else session.namespace
-        chosen = replace(wanted, mine=await who_am_i(session.client, Directory())) if mine else wanted
-        if watch:
-            await follow(session, where, chosen, output)
-        return [one for one in await session.client.list(EXCEPTIONS, where) if chosen.lets(one)]
+    async def wanted(session: Session) -> Callable[[ScheduleException], bool]:
+        return replace(chosen, mine=await who_am_i(session.client, Directory()) if mine else None).lets
 
-    shown = _as("hibernator-auditor", ask, kubeconfig, context, namespace, everywhere=everywhere)
-    shown.sort(key=lambda one: (one.metadata.namespace, one.metadata.name))
-    show(EXCEPTIONS, shown, COLUMNS, output, spaces=everywhere)
+    show_list(EXCEPTIONS, COLUMNS, listing, place, wanted=wanted)
 
 
 @app.command()
+@spread
 def view(
     name: Name,
+    place: Place,
     output: Chosen = Output.TABLE,
-    namespace: Namespace = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
 ) -> None:
     """Show everything about an exception: what it changes, who must agree, and what was done.
 
@@ -97,45 +85,46 @@ def view(
     async def ask(session: Session) -> exception_view.Sight:
         return await exception_view.look(session.client, name, session.namespace)
 
-    sight = _as("hibernator-auditor", ask, kubeconfig, context, namespace)
+    sight = talk(ask, place, role="hibernator-auditor")
     if output in {Output.TABLE, Output.WIDE}:
         console = out.console(None)
-        out.lines(console, exception_view.lines(sight, console.width, out.ink(console), now(kubeconfig)))
+        out.lines(
+            console, exception_view.lines(sight, console.width, out.ink(console), now(place.kubeconfig))
+        )
     else:
         show_one(EXCEPTIONS, sight.exception, output)
 
 
 @app.command()
+@spread
 def approve(
     name: Name,
-    comment: Annotated[str, typer.Option("--comment", help="What to say along with it.")] = "",
-    namespace: Namespace = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
+    place: Place,
+    comment: Comment = "",
 ) -> None:
     """Agree to an exception, in your own name.
 
     For example: `hibernator exception approve on-site-event --comment "go ahead"`
     """
-    _decide(name, "approve", comment, namespace, kubeconfig, context)
+    _decide(name, "approve", comment, place)
 
 
 @app.command()
+@spread
 def reject(
     name: Name,
     reason: Annotated[str, typer.Argument(help="Why not; those who asked will read it.", metavar="REASON")],
-    namespace: Namespace = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
+    place: Place,
 ) -> None:
     """Refuse an exception, in your own name. One refusal ends it.
 
     For example: `hibernator exception reject on-site-event "not during the freeze"`
     """
-    _decide(name, "reject", reason, namespace, kubeconfig, context)
+    _decide(name, "reject", reason, place)
 
 
 @app.command()
+@spread
 def create(
     name: NewName,
     plan: Annotated[
@@ -150,6 +139,7 @@ def create(
         list[str],
         typer.Option("--window", help="When, in the plan's zone: `21:00-02:00 SAT,SUN`. Repeatable."),
     ],
+    place: Place,
     from_: Annotated[str | None, typer.Option("--from", help="From when; at once if not given.")] = None,
     lead_time: Annotated[
         str | None, typer.Option("--lead-time", help="With suspend: no sleep begins so long before, as 1h.")
@@ -165,9 +155,6 @@ def create(
         int | None, typer.Option("--threshold", help="How many must agree; all if not given.")
     ] = None,
     draft: Annotated[bool, typer.Option("--draft", help="Only write it down; submit it later.")] = False,
-    namespace: Namespace = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
 ) -> None:
     """Ask for a plan's schedule to be bent for a while.
 
@@ -191,7 +178,7 @@ def create(
         spec: dict[str, Any] = {
             "planRef": {"name": plan},
             "type": type_,
-            "validFrom": (begin.seen_from(zone) if begin else now(kubeconfig)).to_stdlib(),
+            "validFrom": (begin.seen_from(zone) if begin else now(place.kubeconfig)).to_stdlib(),
             "validUntil": end.seen_from(zone).to_stdlib() if end else None,
             "windows": windows,
         }
@@ -202,26 +189,24 @@ def create(
             EXCEPTIONS, {"metadata": metadata, "spec": spec}, session.namespace
         )
 
-    _as("hibernator-requester", ask, kubeconfig, context, namespace)
+    talk(ask, place, role="hibernator-requester")
     what = "is written down as a draft" if draft else "waits for approval" if asked else "is asked for"
     typer.echo(f"{name} {what}; see it with `hibernator exception view {name}`")
 
 
 @app.command()
-def submit(
-    name: Name, namespace: Namespace = None, kubeconfig: Kubeconfig = None, context: Context = None
-) -> None:
+@spread
+def submit(name: Name, place: Place) -> None:
     """Submit a draft; from then on it cannot be changed, only cancelled."""
-    done = _set(name, "draft", False, namespace, kubeconfig, context)
+    done = _set(name, "draft", False, place)
     typer.echo(f"{name} {'is' if done else 'was already'} submitted")
 
 
 @app.command()
-def cancel(
-    name: Name, namespace: Namespace = None, kubeconfig: Kubeconfig = None, context: Context = None
-) -> None:
+@spread
+def cancel(name: Name, place: Place) -> None:
     """Call off an exception that you asked for. That cannot be taken back."""
-    done = _set(name, "cancelled", True, namespace, kubeconfig, context)
+    done = _set(name, "cancelled", True, place)
     typer.echo(f"{name} {'is' if done else 'was already'} cancelled")
 
 
@@ -229,26 +214,22 @@ def _decide(
     name: str,
     verdict: Verdict,
     reason: str,
-    namespace: str | None,
-    kubeconfig: str | None,
-    context: str | None,
+    place: Place,
 ) -> None:
     async def ask(session: Session) -> str:
         who = await who_am_i(session.client, Directory())
         matter = Matter(name, session.namespace)
-        await decide(session.client, matter, who, verdict, "cli", reason=reason, now=now(kubeconfig))
+        await decide(session.client, matter, who, verdict, "cli", reason=reason, now=now(place.kubeconfig))
         answer = await heard(session.client, name, session.namespace, who.user)
         return f"{who.user} {DONE[verdict]} {name}\n{answer}"
 
     try:
-        typer.echo(_as("hibernator-approver", ask, kubeconfig, context, namespace))
+        typer.echo(talk(ask, place, role="hibernator-approver"))
     except NotAcceptedError as error:
         raise CliError(str(error), hint=f"See `hibernator exception view {name}`.") from error
 
 
-def _set(
-    name: str, field: str, value: bool, namespace: str | None, kubeconfig: str | None, context: str | None
-) -> bool:
+def _set(name: str, field: str, value: bool, place: Place) -> bool:
     async def ask(session: Session) -> bool:
         found = await session.client.get(EXCEPTIONS, name, session.namespace)
         if getattr(found.spec, field) is value:
@@ -258,29 +239,7 @@ def _set(
         await session.client.patch(EXCEPTIONS, name, session.namespace, change, resource_version=version)
         return True
 
-    return _as("hibernator-requester", ask, kubeconfig, context, namespace)
-
-
-def _as(
-    role: str,
-    question: Callable[[Session], Awaitable[R]],
-    kubeconfig: str | None,
-    context: str | None,
-    namespace: str | None,
-    *,
-    everywhere: bool = False,
-) -> R:
-    """Ask what needs a permission; without it, say which role has it."""
-
-    async def ask(session: Session) -> R:
-        try:
-            return await question(session)
-        except Forbidden as error:
-            where = "all namespaces" if everywhere else f"the namespace {session.namespace}"
-            hint = f"Ask an administrator for the ClusterRole {role} in {where}."
-            raise CliError(error.message, hint=hint, code=Exit.REFUSED) from error
-
-    return talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    return talk(ask, place, role="hibernator-requester")
 
 
 def _window(text: str) -> dict[str, Any]:

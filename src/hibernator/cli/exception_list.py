@@ -1,16 +1,11 @@
-"""Which exceptions somebody wants to see, once or for as long as they look."""
+"""Which exceptions somebody wants to see."""
 
-import sys
 from dataclasses import dataclass
 from typing import Final
 
-import typer
-
-from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
-from hibernator.cli.cluster import Session
-from hibernator.cli.output import Column, Output, moment, show_one
+from hibernator.api.scheduleexception import ScheduleException
+from hibernator.cli.output import Column, moment
 from hibernator.decisions.approval import Person, mailbox
-from hibernator.kube.cache import Cache
 
 COLUMNS: Final[tuple[Column[ScheduleException], ...]] = (
     Column("Plan", lambda one: one.spec.plan_ref.name),
@@ -52,24 +47,3 @@ def _matters_to(me: Person, one: ScheduleException) -> bool:
     begins = "@" not in me.user and any(email.startswith(f"{mailbox(me.user)}@") for email in named)
     in_role = not {*me.groups}.isdisjoint(spec.approval_required_roles)
     return one.status.requested_by == me.user or begins or in_role or not mine.isdisjoint(named)
-
-
-async def follow(session: Session, where: str, chosen: Filter, output: Output) -> None:
-    """Print each exception, and again at each change of its state or message, for ever."""
-
-    def tell(old: ScheduleException | None, new: ScheduleException | None) -> None:
-        if new is None or not chosen.lets(new):
-            return
-        status = new.status
-        if old and (old.status.state, old.status.message) == (status.state, status.message):
-            return
-        if output in {Output.TABLE, Output.WIDE}:
-            name = f"{new.metadata.namespace}/{new.metadata.name}"
-            typer.echo(f"{name}   {status.state or '-'}   {status.message}")
-        else:
-            show_one(EXCEPTIONS, new, output)
-        sys.stdout.flush()
-
-    exceptions = Cache(session.client, EXCEPTIONS, where)
-    exceptions.on_change(tell)
-    await exceptions.run()

@@ -15,7 +15,7 @@ from hibernator.cli.offline.pictures.ink import Ink
 from hibernator.cli.offline.pictures.strips import Strip, strip
 from hibernator.cli.offline.pictures.terminal import render_lanes, wrapped
 from hibernator.cli.offline.scene import Resource
-from hibernator.cli.output import moment
+from hibernator.cli.output import moment, printable
 from hibernator.decisions.impact import Change, changes
 from hibernator.kube.client import Client
 from hibernator.kube.errors import Forbidden, NotFound
@@ -90,10 +90,10 @@ def lines(sight: Sight, width: int, ink: Ink, now: Instant) -> Iterator[Text]:
     exception = sight.exception
     spec, metadata = exception.spec, exception.metadata
     what = f"{metadata.namespace}/{metadata.name} {_DOES[spec.type]} HibernatePlan {spec.plan_ref.name}"
-    yield from wrapped(what, width, style="bold")
+    yield from wrapped(printable(what), width, style="bold")
     for title, value in _facts(exception):
         if value:
-            yield from wrapped(value, width, bullet=f"  {title:<13} ")
+            yield from wrapped(printable(value), width, bullet=f"  {title:<13} ")
     yield Text("Windows", "bold")
     for window in spec.windows:
         yield from wrapped(", ".join(window.days_of_week), width, bullet=f"  {window.start}-{window.end} ")
@@ -102,7 +102,7 @@ def lines(sight: Sight, width: int, ink: Ink, now: Instant) -> Iterator[Text]:
     if exception.status.history:
         yield Text("History", "bold")
     for entry in exception.status.history:
-        yield from wrapped(_told(entry), width, bullet=f"  {moment(entry.timestamp)} ")
+        yield from wrapped(printable(_told(entry)), width, bullet=f"  {moment(entry.timestamp)} ")
 
 
 def _facts(exception: ScheduleException) -> Iterator[tuple[str, str]]:
@@ -124,15 +124,16 @@ def _approvals(exception: ScheduleException) -> Iterator[Text]:
         return
     yield Text(f"Approvals ({status.approval_progress or 'nobody was asked yet'})", "bold")
     for one in status.required_approvals:
-        who = one.email or f"somebody with the role {one.role}"
-        yield Text(f"  {one.status:<9} {who}", _STYLES.get(one.status, ""))
+        who = printable(one.email or f"somebody with the role {one.role}")
+        beware = "" if who.isascii() else " (beware: not all of these are plain letters)"
+        yield Text(f"  {one.status:<9} {who}{beware}", _STYLES.get(one.status, ""))
     counted = {entry.actor for entry in status.history if entry.action in {"approved", "rejected"}}
     for user in (
         *(yes.approved_by for yes in status.approvals),
         *(no.rejected_by for no in status.rejections),
     ):
         if user not in counted:
-            yield Text(f"  the word of {user} is not counted")
+            yield Text(f"  the word of {printable(user)} is not counted")
 
 
 def _changes(sight: Sight, width: int, ink: Ink, now: Instant) -> Iterator[Text]:

@@ -10,6 +10,7 @@ import typer
 from hibernator.api.kind import Kind
 from hibernator.cli.cluster import Session, talk
 from hibernator.cli.exits import CliError
+from hibernator.cli.options import Place
 
 _PATIENCE_SECONDS: Final = 3.0
 
@@ -24,7 +25,7 @@ def names_of(kind: Kind[Any]) -> Callable[[typer.Context, str], list[str]]:
 
         given = {key: ctx.params.get(key) for key in ("kubeconfig", "context", "namespace")}
         with suppress(CliError, TimeoutError):
-            found = talk(ask, **given)
+            found = talk(ask, Place(**given))
             return sorted(one.metadata.name for one in found if one.metadata.name.startswith(incomplete))
         return []
 

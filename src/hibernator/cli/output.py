@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 import typer
@@ -23,9 +23,6 @@ class Output(StrEnum):
     NAME = "name"
 
 
-Chosen = Annotated[Output, typer.Option("--output", "-o", help="How to print.", show_choices=True)]
-
-
 class Column(NamedTuple, Generic[T]):
     title: str
     value: Callable[[T], str]
@@ -35,6 +32,11 @@ class Column(NamedTuple, Generic[T]):
 def moment(at: datetime | None) -> str:
     """An instant as the API writes it; nothing when there is none."""
     return at.isoformat().replace("+00:00", "Z") if at else ""
+
+
+def printable(text: str) -> str:
+    """A word from outside must not move the cursor of whoever reads it, nor look like another line."""
+    return "".join(" " if letter.isspace() else letter if letter.isprintable() else "?" for letter in text)
 
 
 def show(
@@ -50,16 +52,16 @@ def show(
             for obj in objects:
                 typer.echo(f"{kind.resource}/{obj.metadata.name}")
         case _:
-            _table(objects, [c for c in columns if output is Output.WIDE or not c.wide], spaces=spaces)
+            _table(objects, Table(columns, output, spaces=spaces))
 
 
-def show_one(kind: Kind[T], obj: T, output: Output) -> None:
-    """Print one object that was asked for by its name, for programs."""
+def show_one(kind: Kind[T], obj: T, output: Output, *, among: bool = False) -> None:
+    """Print one object that was asked for by its name, or is one among several in a row, for programs."""
     match output:
         case Output.JSON:
             typer.echo(msgspec.json.format(msgspec.json.encode(_document(kind, obj))).decode())
         case Output.YAML:
-            typer.echo(yaml.safe_dump(_document(kind, obj), sort_keys=False), nl=False)
+            typer.echo("---\n" * among + yaml.safe_dump(_document(kind, obj), sort_keys=False), nl=False)
         case _:
             typer.echo(f"{kind.resource}/{obj.metadata.name}")
 
@@ -76,15 +78,36 @@ def _document(kind: Kind[Any], obj: Object) -> dict[str, Any]:
     }
 
 
-def _table(objects: Sequence[T], columns: Sequence[Column[T]], *, spaces: bool) -> None:
+class Table(Generic[T]):
+    """Rows as wide as the first ones need; a later one that needs more takes it."""
+
+    def __init__(self, columns: Sequence[Column[T]], output: Output, *, spaces: bool) -> None:
+        shown = [column for column in columns if output is Output.WIDE or not column.wide]
+        self._columns = [Column[T]("NAME", lambda obj: obj.metadata.name), *shown]
+        if spaces:
+            self._columns.insert(0, Column("NAMESPACE", lambda obj: obj.metadata.namespace))
+        self._widths = [0] * len(self._columns)
+
+    def cells(self, obj: T) -> list[str]:
+        return [printable(column.value(obj)) or "-" for column in self._columns]
+
+    def head(self, objects: Sequence[T]) -> None:
+        titles = [column.title.upper() for column in self._columns]
+        rows = [titles, *map(self.cells, objects)]
+        self._widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+        self._print(titles)
+
+    def row(self, obj: T) -> None:
+        self._print(self.cells(obj))
+
+    def _print(self, cells: Sequence[str]) -> None:
+        typer.echo("   ".join(map(str.ljust, cells, self._widths)).rstrip())
+
+
+def _table(objects: Sequence[T], table: Table[T]) -> None:
     if not objects:
         typer.echo("Nothing found.", err=True)
         return
-    shown = [Column[T]("NAME", lambda obj: obj.metadata.name), *columns]
-    if spaces:
-        shown.insert(0, Column("NAMESPACE", lambda obj: obj.metadata.namespace))
-    rows = [[column.title.upper() for column in shown]]
-    rows += [[column.value(obj) or "-" for column in shown] for obj in objects]
-    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    for row in rows:
-        typer.echo("   ".join(map(str.ljust, row, widths)).rstrip())
+    table.head(objects)
+    for obj in objects:
+        table.row(obj)

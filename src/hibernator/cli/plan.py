@@ -13,10 +13,12 @@ from whenever import Instant
 
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.scheduleexception import EXCEPTIONS
-from hibernator.cli.cluster import Context, Everywhere, Kubeconfig, Namespace, Session, talk
+from hibernator.cli.cluster import Session, talk
 from hibernator.cli.exits import CliError
+from hibernator.cli.listing import show_list
 from hibernator.cli.names import names_of
-from hibernator.cli.output import Chosen, Column, Output, moment, show, show_one
+from hibernator.cli.options import Chosen, Listing, Place, spread
+from hibernator.cli.output import Column, Output, moment, show_one
 from hibernator.cli.plan_bend import bend, ends_after, ends_at
 from hibernator.cli.plan_words import describe_lines, events_lines, preview_lines, restore_lines
 from hibernator.decisions.conditions import find
@@ -35,40 +37,29 @@ Why = Annotated[str, typer.Option("--reason", help="Why, for whoever looks next.
 
 
 @app.command("list")
+@spread
 def list_(
-    everywhere: Everywhere = False,
-    output: Chosen = Output.TABLE,
-    namespace: Namespace = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
+    listing: Listing,
+    place: Place,
 ) -> None:
     """List plans with their phase and their next transition.
 
     For example: `hibernator plan list -A -o wide`
     """
-
-    async def ask(session: Session) -> list[HibernatePlan]:
-        return await session.client.list(PLANS, "" if everywhere else session.namespace)
-
-    found = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
-    found.sort(key=lambda one: (one.metadata.namespace, one.metadata.name))
-    show(PLANS, found, _COLUMNS, output, spaces=everywhere)
+    show_list(PLANS, _COLUMNS, listing, place)
 
 
 @app.command()
+@spread
 def describe(
     name: Name,
+    place: Place,
     output: Chosen = Output.TABLE,
-    namespace: Namespace = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
 ) -> None:
     """Say in words where a plan stands, what it works on and what its nights have saved."""
     plan = talk(
         lambda session: session.client.get(PLANS, name, session.namespace),
-        kubeconfig=kubeconfig,
-        context=context,
-        namespace=namespace,
+        place,
     )
     if output in {Output.TABLE, Output.WIDE}:
         _print(describe_lines(plan))
@@ -77,37 +68,34 @@ def describe(
 
 
 @app.command()
+@spread
 def suspend(
     name: Name,
+    place: Place,
     until: Annotated[
         datetime | None, typer.Option(help="When it goes on by itself, such as 2026-03-02T18:00:00Z.")
     ] = None,
     reason: Why = "",
-    namespace: Namespace = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
 ) -> None:
     """Leave everything of a plan as it is, and follow its schedule no more."""
     end = until.astimezone().isoformat() if until else None
     body = {"spec": {"suspend": True, "suspendUntil": end, "suspendReason": reason or None}}
-    _patch(name, lambda _plan: body, namespace, kubeconfig, context)
+    _patch(name, lambda _plan: body, place)
     typer.echo(f"{name} is suspended{f' until {end}' if end else ''}")
 
 
 @app.command()
-def resume(
-    name: Name, namespace: Namespace = None, kubeconfig: Kubeconfig = None, context: Context = None
-) -> None:
+@spread
+def resume(name: Name, place: Place) -> None:
     """Let a suspended plan follow its schedule again, from where the clock says that it should be."""
     body = {"spec": {"suspend": False, "suspendUntil": None, "suspendReason": None}}
-    _patch(name, lambda _plan: body, namespace, kubeconfig, context)
+    _patch(name, lambda _plan: body, place)
     typer.echo(f"{name} follows its schedule")
 
 
 @app.command()
-def retry(
-    name: Name, namespace: Namespace = None, kubeconfig: Kubeconfig = None, context: Context = None
-) -> None:
+@spread
+def retry(name: Name, place: Place) -> None:
     """Try the targets of a plan again that failed for good."""
 
     def asked(plan: HibernatePlan) -> Mapping[str, object]:
@@ -117,59 +105,56 @@ def retry(
         typer.echo(f"{name} tries {', '.join(failed)} again")
         return {"metadata": {"annotations": {RETRY: Instant.now().format_iso(unit="millisecond")}}}
 
-    _patch(name, asked, namespace, kubeconfig, context)
+    _patch(name, asked, place)
 
 
 @app.command()
-def logs(
-    name: Name, namespace: Namespace = None, kubeconfig: Kubeconfig = None, context: Context = None
-) -> None:
+@spread
+def logs(name: Name, place: Place) -> None:
     """Show what became of a plan lately, oldest first, from its Events."""
 
     async def ask(session: Session) -> list[str]:
         plan = await session.client.get(PLANS, name, session.namespace)
         return await events_lines(session.client, plan)
 
-    _print(talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace))
+    _print(talk(ask, place))
 
 
 @app.command("restore-data")
+@spread
 def restore_data(
     name: Name,
+    place: Place,
     output: Chosen = Output.TABLE,
-    namespace: Namespace = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
 ) -> None:
     """Show everything that a plan has put to sleep, with what it will be woken to."""
 
     async def ask(session: Session) -> list[str]:
         return await restore_lines(session.client, session.namespace, name, output)
 
-    _print(talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace))
+    _print(talk(ask, place))
 
 
 @app.command()
+@spread
 def wake(
     name: Name,
+    place: Place,
     for_: Annotated[str, typer.Option("--for", help="For how long, such as 2h or 90m.")] = "2h",
     reason: Why = "",
-    namespace: Namespace = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
 ) -> None:
     """Wake a plan for a while, by a ScheduleException that ends by itself.
 
     For example: `hibernator plan wake nights --for 2h --reason "a late release"`
     """
-    _bend(
-        name, "suspend", lambda plan, now: ends_after(plan, now, for_), reason, namespace, kubeconfig, context
-    )
+    _bend(name, "suspend", lambda plan, now: ends_after(plan, now, for_), reason, place)
 
 
 @app.command()
+@spread
 def sleep(
     name: Name,
+    place: Place,
     until: Annotated[
         str, typer.Option("--until", help="Until when, in the plan's zone, such as 07:00.")
     ] = "07:00",
@@ -177,9 +162,6 @@ def sleep(
         bool, typer.Option("--dry-run", help="Only list what would sleep, and what that would save.")
     ] = False,
     reason: Why = "",
-    namespace: Namespace = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
 ) -> None:
     """Put a plan to sleep now, by a ScheduleException that ends by itself.
 
@@ -191,9 +173,9 @@ def sleep(
             plan = await session.client.get(PLANS, name, session.namespace)
             return await preview_lines(session.client, plan)
 
-        _print(talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace))
+        _print(talk(ask, place))
         return
-    _bend(name, "extend", lambda plan, now: ends_at(plan, now, until), reason, namespace, kubeconfig, context)
+    _bend(name, "extend", lambda plan, now: ends_at(plan, now, until), reason, place)
 
 
 def _bend(
@@ -201,20 +183,18 @@ def _bend(
     type_: str,
     end: Callable[[HibernatePlan, Instant], Instant],
     reason: str,
-    namespace: str | None,
-    kubeconfig: str | None,
-    context: str | None,
+    place: Place,
 ) -> None:
     async def ask(session: Session) -> tuple[str, Instant]:
         plan = await session.client.get(PLANS, name, session.namespace)
-        asked_at = now(kubeconfig)
+        asked_at = now(place.kubeconfig)
         until = end(plan, asked_at)
         made = await session.client.create(
             EXCEPTIONS, bend(plan, type_, asked_at, until, reason), session.namespace
         )
         return made.metadata.name, until
 
-    made, until = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    made, until = talk(ask, place)
     what = "is woken" if type_ == "suspend" else "sleeps"
     typer.echo(f"{name} {what} until {until.format_iso(unit='second')}, by ScheduleException {made}")
 
@@ -222,16 +202,14 @@ def _bend(
 def _patch(
     name: str,
     change: Callable[[HibernatePlan], Mapping[str, object]],
-    namespace: str | None,
-    kubeconfig: str | None,
-    context: str | None,
+    place: Place,
 ) -> None:
     async def ask(session: Session) -> None:
         plan = await session.client.get(PLANS, name, session.namespace)
         version = plan.metadata.resource_version
         await session.client.patch(PLANS, name, session.namespace, change(plan), resource_version=version)
 
-    talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    talk(ask, place)
 
 
 def _print(lines: list[str]) -> None:

@@ -1,7 +1,8 @@
 """`hibernator remediation`: see what waits for somebody's approval, and decide."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Final
 
 import typer
@@ -13,10 +14,12 @@ from hibernator.approvals.decision import Matter, NotAcceptedError
 from hibernator.approvals.people import Directory
 from hibernator.approvals.remediation import decide
 from hibernator.approvals.whoami import who_am_i
-from hibernator.cli.cluster import Context, Everywhere, Kubeconfig, Namespace, Session, talk
-from hibernator.cli.exits import CliError, Exit
+from hibernator.cli.cluster import Session, talk
+from hibernator.cli.exits import CliError
+from hibernator.cli.listing import show_list
 from hibernator.cli.names import names_of
-from hibernator.cli.output import Chosen, Column, Output, moment, show, show_one
+from hibernator.cli.options import Chosen, Comment, Listing, Place, spread
+from hibernator.cli.output import Column, Output, moment, printable, show_one
 from hibernator.decisions.approval import DONE, Person, Verdict
 from hibernator.decisions.remediationapprovalrequest import places
 from hibernator.demo.pace import now
@@ -36,42 +39,33 @@ Name = Annotated[
 
 
 @app.command("list")
+@spread
 def list_(
+    listing: Listing,
+    place: Place,
     pending: Annotated[bool, typer.Option("--pending", help="Only those that are not decided.")] = False,
     mine: Annotated[
         bool, typer.Option("--mine", help="Only those that name me, or nobody, as an approver.")
     ] = False,
-    everywhere: Everywhere = False,
-    output: Chosen = Output.TABLE,
-    namespace: Namespace = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
 ) -> None:
     """List requests for approval, those that end first at the top.
 
     For example: `hibernator remediation list --pending -A`
     """
 
-    async def ask(session: Session) -> list[RemediationApprovalRequest]:
-        where = "" if everywhere else session.namespace
-        found = await session.client.list(APPROVAL_REQUESTS, where)
+    async def wanted(session: Session) -> Callable[[RemediationApprovalRequest], bool]:
         me = await who_am_i(session.client, Directory()) if mine else None
-        return [
-            one for one in found if not (pending and one.status.decision) and (me is None or _asks(one, me))
-        ]
+        return lambda one: not (pending and one.status.decision) and (me is None or _asks(one, me))
 
-    shown = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
-    shown.sort(key=lambda one: (bool(one.status.decision), one.spec.required_by, one.metadata.name))
-    show(APPROVAL_REQUESTS, shown, _COLUMNS, output, spaces=everywhere)
+    show_list(APPROVAL_REQUESTS, _COLUMNS, listing, place, wanted=wanted, order=_order)
 
 
 @app.command()
+@spread
 def view(
     name: Name,
+    place: Place,
     output: Chosen = Output.TABLE,
-    namespace: Namespace = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
 ) -> None:
     """Show a request with what was found, what would be done, who is asked and until when.
 
@@ -86,67 +80,62 @@ def view(
         except (NotFound, Forbidden):
             return _Sight(request, None)
 
-    sight = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    sight = talk(ask, place)
     if output in {Output.TABLE, Output.WIDE}:
         for line in _lines(sight):
-            typer.echo(line)
+            typer.echo(printable(line))
     else:
         show_one(APPROVAL_REQUESTS, sight.request, output)
 
 
 @app.command()
+@spread
 def approve(
     name: Name,
-    comment: Annotated[str, typer.Option("--comment", help="What to say along with it.")] = "",
-    namespace: Namespace = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
+    place: Place,
+    comment: Comment = "",
 ) -> None:
     """Approve a remediation, in your own name. The first decision is final.
 
     For example: `hibernator remediation approve checkout-oom-3f2a9c01de --comment "go ahead"`
     """
-    _decide(name, "approve", comment, namespace, kubeconfig, context)
+    _decide(name, "approve", comment, place)
 
 
 @app.command()
+@spread
 def reject(
     name: Name,
     reason: Annotated[str, typer.Argument(help="Why not.", metavar="REASON")],
-    namespace: Namespace = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
+    place: Place,
 ) -> None:
     """Reject a remediation, in your own name. The first decision is final.
 
     For example: `hibernator remediation reject checkout-oom-3f2a9c01de "not during the freeze"`
     """
-    _decide(name, "reject", reason, namespace, kubeconfig, context)
+    _decide(name, "reject", reason, place)
 
 
 def _decide(
     name: str,
     verdict: Verdict,
     reason: str,
-    namespace: str | None,
-    kubeconfig: str | None,
-    context: str | None,
+    place: Place,
 ) -> None:
     async def ask(session: Session) -> str:
         matter, who = Matter(name, session.namespace), await who_am_i(session.client, Directory())
-        try:
-            await decide(session.client, matter, who, verdict, "cli", reason=reason, now=now(kubeconfig))
-        except Forbidden as error:
-            role = "hibernator-approver"
-            hint = f"Ask an administrator for the ClusterRole {role} in the namespace {session.namespace}."
-            raise CliError(error.message, hint=hint, code=Exit.REFUSED) from error
+        await decide(session.client, matter, who, verdict, "cli", reason=reason, now=now(place.kubeconfig))
         return who.user
 
     try:
-        user = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
+        user = talk(ask, place, role="hibernator-approver")
     except NotAcceptedError as error:
         raise CliError(str(error), hint=f"See `hibernator remediation view {name}`.") from error
     typer.echo(f"{user} {DONE[verdict]} {name}")
+
+
+def _order(one: RemediationApprovalRequest) -> tuple[bool, datetime, str]:
+    return bool(one.status.decision), one.spec.required_by, one.metadata.name
 
 
 def _asks(one: RemediationApprovalRequest, person: Person) -> bool:

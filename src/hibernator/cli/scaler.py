@@ -5,9 +5,11 @@ from typing import Annotated, Final
 import typer
 
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
-from hibernator.cli.cluster import Context, Everywhere, Kubeconfig, Namespace, Session, talk
+from hibernator.cli.cluster import Session, talk
+from hibernator.cli.listing import show_list
 from hibernator.cli.names import names_of
-from hibernator.cli.output import Chosen, Column, Output, moment, show
+from hibernator.cli.options import Listing, Place, spread
+from hibernator.cli.output import Column, moment
 from hibernator.decisions.conditions import find
 
 app = typer.Typer(help="See what TimeWindowScalers do, and pause or resume them.", no_args_is_help=True)
@@ -18,30 +20,21 @@ Name = Annotated[
 
 
 @app.command("list")
+@spread
 def list_(
-    everywhere: Everywhere = False,
-    output: Chosen = Output.TABLE,
-    namespace: Namespace = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
+    listing: Listing,
+    place: Place,
 ) -> None:
     """List scalers with the window that holds now and the next change.
 
     For example: `hibernator scaler list -A -o wide`
     """
-
-    async def ask(session: Session) -> list[TimeWindowScaler]:
-        return await session.client.list(SCALERS, "" if everywhere else session.namespace)
-
-    found = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
-    found.sort(key=lambda one: (one.metadata.namespace, one.metadata.name))
-    show(SCALERS, found, _COLUMNS, output, spaces=everywhere)
+    show_list(SCALERS, _COLUMNS, listing, place)
 
 
 @app.command()
-def describe(
-    name: Name, namespace: Namespace = None, kubeconfig: Kubeconfig = None, context: Context = None
-) -> None:
+@spread
+def describe(name: Name, place: Place) -> None:
     """Say in words what a scaler does now and why.
 
     For example: `hibernator scaler describe office-hours -n shop`
@@ -50,7 +43,7 @@ def describe(
     async def ask(session: Session) -> TimeWindowScaler:
         return await session.client.get(SCALERS, name, session.namespace)
 
-    scaler = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    scaler = talk(ask, place)
     status, target = scaler.status, scaler.spec.target_ref
     typer.echo(f"{scaler.metadata.namespace}/{scaler.metadata.name} scales {target.kind} {target.name}")
     facts = (
@@ -72,24 +65,20 @@ def describe(
 
 
 @app.command()
-def pause(
-    name: Name, namespace: Namespace = None, kubeconfig: Kubeconfig = None, context: Context = None
-) -> None:
+@spread
+def pause(name: Name, place: Place) -> None:
     """Let a scaler watch and report, but not touch its target."""
-    _set_pause(name, namespace, kubeconfig, context, paused=True)
+    _set_pause(name, place, paused=True)
 
 
 @app.command()
-def resume(
-    name: Name, namespace: Namespace = None, kubeconfig: Kubeconfig = None, context: Context = None
-) -> None:
+@spread
+def resume(name: Name, place: Place) -> None:
     """Let a paused scaler work again."""
-    _set_pause(name, namespace, kubeconfig, context, paused=False)
+    _set_pause(name, place, paused=False)
 
 
-def _set_pause(
-    name: str, namespace: str | None, kubeconfig: str | None, context: str | None, *, paused: bool
-) -> None:
+def _set_pause(name: str, place: Place, *, paused: bool) -> None:
     async def ask(session: Session) -> bool:
         scaler = await session.client.get(SCALERS, name, session.namespace)
         if scaler.spec.pause == paused:
@@ -103,7 +92,7 @@ def _set_pause(
         )
         return True
 
-    changed = talk(ask, kubeconfig=kubeconfig, context=context, namespace=namespace)
+    changed = talk(ask, place)
     typer.echo(f"{name} {'is' if changed else 'was already'} {'paused' if paused else 'at work'}")
 
 

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import signal
-import sys
 
 import pytest
 
@@ -64,27 +62,6 @@ async def test_a_draft_is_submitted_and_rejected(people: People) -> None:
         assert people.state("event") == "Rejected"
         shown = " ".join((await call(people.ask, ALICE, "view", "event")).split())
         assert "through cli: not during the freeze" in shown
-
-
-async def test_a_watch_tells_of_each_change(people: People) -> None:
-    call = asyncio.to_thread
-    await call(people.wish, "event", "--approver", BOB)
-    watch = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "hibernator.cli.main", "exception", "list", "--watch"),
-        *(f"--kubeconfig={people.cluster.kubeconfig}", "-n", people.namespace),
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert watch.stdout
-    try:
-        async with asyncio.timeout(60):
-            name = f"{people.namespace}/event"
-            assert (await watch.stdout.readline()).decode().split() == [name, "-"]
-            async with running(people.cluster.kubeconfig, people.namespace):
-                line = (await watch.stdout.readline()).decode()
-            assert line == f"{name}   Pending   Waits for the approval of {BOB}.\n"
-    finally:
-        watch.send_signal(signal.SIGINT)
-        assert await watch.wait() == 130
 
 
 def test_somebody_without_permission_is_told_which_role_to_ask_for(people: People) -> None:

@@ -43,6 +43,26 @@ def test_a_night_with_a_suspension_is_drawn_before_and_after() -> None:
     assert "## asleep  .. awake  oo awake by exception" in drawn
 
 
+def test_nobody_writes_into_the_terminal_or_the_history_of_who_looks() -> None:
+    reason = "please\x1b[2J\nHistory\n  2026-03-02T00:00:00Z approved by bob"
+    drawn = shown(type="extend", windows=hours("06:00", "11:00", ["Saturday"]), reason=reason)
+    assert "  reason        please?[2J History   2026-03-02T00:00:00Z approved by bob" in drawn
+
+
+def test_an_approver_who_only_looks_like_somebody_is_told_apart() -> None:
+    lookalike = "b\N{CYRILLIC SMALL LETTER O}b@company.com"
+    asked = {
+        "metadata": {"name": "event"},
+        "spec": exception("event")["spec"]
+        | {"type": "extend", "validFrom": "2026-03-02T12:00:00Z", "validUntil": "2026-03-03T12:00:00Z"}
+        | {"approvalRequired": True},
+        "status": {"requiredApprovals": [{"email": lookalike, "status": "pending"}]},
+    }
+    sight = Sight(msgspec.convert(asked, ScheduleException), None)
+    drawn = [line.plain for line in lines(sight, 80, ASCII, BEFORE_IT)]
+    assert f"  pending   {lookalike} (beware: not all of these are plain letters)" in drawn
+
+
 def test_an_extension_is_drawn_as_sleep_by_exception() -> None:
     drawn = shown(type="extend", windows=hours("06:00", "11:00", ["Saturday"]))
     assert picture(drawn)[:2] == [

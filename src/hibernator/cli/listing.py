@@ -1,0 +1,95 @@
+"""`list`, with or without `--watch`, for every kind: one way to filter, to sort and to go on looking."""
+
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from hibernator.api.kind import Kind
+from hibernator.api.meta import Object
+from hibernator.cli.cluster import Session, talk
+from hibernator.cli.options import Listing, Place
+from hibernator.cli.output import Column, Output, Table, show, show_one
+from hibernator.kube.cache import Cache
+
+T = TypeVar("T", bound=Object)
+Lets = Callable[[T], bool]
+
+
+async def everything(_session: Session) -> Callable[[Object], bool]:
+    """Let all of them be shown."""
+    return lambda _one: True
+
+
+def by_name(one: Object) -> tuple[str, str]:
+    return one.metadata.namespace, one.metadata.name
+
+
+def show_list(
+    kind: Kind[T],
+    columns: Sequence[Column[T]],
+    listing: Listing,
+    place: Place,
+    *,
+    wanted: Callable[[Session], Awaitable[Lets[T]]] = everything,
+    order: Callable[[T], Any] = by_name,
+) -> None:
+    """Print what there is of a kind, and with `--watch` each change of it as well, until Ctrl-C."""
+
+    async def ask(session: Session) -> list[T]:
+        where = "" if listing.everywhere else session.namespace
+        lets = await wanted(session)
+        found = sorted(filter(lets, await session.client.list(kind, where)), key=order)
+        if listing.watch:
+            table = Table(columns, listing.output, spaces=listing.everywhere)
+            watching = _Watching(kind, table, listing.output, lets)
+            watching.begin(found)
+            cache = Cache(session.client, kind, where)
+            cache.on_change(watching.tell)
+            await cache.run()
+        return found
+
+    found = talk(ask, place, role="hibernator-auditor", everywhere=listing.everywhere)
+    show(kind, found, columns, listing.output, spaces=listing.everywhere)
+
+
+class _Watching(Generic[T]):
+    """What was printed last of each object, so that a change is printed and a repetition is not."""
+
+    def __init__(self, kind: Kind[T], table: Table[T], output: Output, lets: Lets[T]) -> None:
+        self._kind = kind
+        self._table = table
+        self._output = output
+        self._lets = lets
+        self._shown: dict[tuple[str, str], object] = {}
+
+    def begin(self, found: Sequence[T]) -> None:
+        if self._output in {Output.TABLE, Output.WIDE}:
+            self._table.head(found)
+        for one in found:
+            self._print(one)
+
+    def tell(self, old: T | None, new: T | None) -> None:
+        """Print what is there now; what is gone, or no longer wanted, once more as it was at the end."""
+        one = new or old
+        if one is None:
+            return
+        is_wanted = new is not None and self._lets(new)
+        key = by_name(one)
+        if is_wanted:
+            self._print(one)
+        elif key in self._shown:
+            self._print(one, last=True)
+            del self._shown[key]
+
+    def _print(self, one: T, *, last: bool = False) -> None:
+        key = by_name(one)
+        as_table = self._output in {Output.TABLE, Output.WIDE}
+        seen = self._table.cells(one) if as_table else one.metadata.resource_version
+        if not last and self._shown.get(key) == seen:
+            return
+        self._shown[key] = seen
+        if as_table:
+            self._table.row(one)
+        else:
+            show_one(self._kind, one, self._output, among=True)
+        sys.stdout.flush()

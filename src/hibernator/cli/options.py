@@ -1,0 +1,73 @@
+"""The options that many commands share, and a way to take them together.
+
+    @app.command()
+    @spread
+    def describe(name: Name, place: Place) -> None: ...
+
+Typer sees every option of a bundle by itself, as if the command had it; the command gets one value.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from typing import Annotated, Any, cast
+
+import typer
+
+from hibernator.cli.output import Output
+
+Kubeconfig = Annotated[str | None, typer.Option("--kubeconfig", help="The kubeconfig to use.")]
+Context = Annotated[str | None, typer.Option("--context", help="The context of the kubeconfig to use.")]
+Namespace = Annotated[
+    str | None, typer.Option("--namespace", "-n", help="The namespace; the context's own when not given.")
+]
+Everywhere = Annotated[bool, typer.Option("--all-namespaces", "-A", help="In all namespaces.")]
+Chosen = Annotated[Output, typer.Option("--output", "-o", help="How to print.", show_choices=True)]
+Watch = Annotated[
+    bool, typer.Option("--watch", "-w", help="Go on, and print again whatever changes, until Ctrl-C.")
+]
+Comment = Annotated[str, typer.Option("--comment", help="What to say along with it.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which cluster, and where in it."""
+
+    namespace: Namespace = None
+    kubeconfig: Kubeconfig = None
+    context: Context = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """How a list is wanted."""
+
+    watch: Watch = False
+    everywhere: Everywhere = False
+    output: Chosen = Output.TABLE
+
+
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """Let Typer see the options of the bundles among a command's parameters."""
+    parameters = inspect.signature(command).parameters.values()
+    bundles: dict[str, Any] = {one.name: one.annotation for one in parameters if is_dataclass(one.annotation)}
+
+    @wraps(command)
+    def spread_out(**given: Any) -> None:
+        made = {
+            name: bundle(**{one.name: given.pop(one.name) for one in fields(bundle)})
+            for name, bundle in bundles.items()
+        }
+        command(**given, **made)
+
+    options = [
+        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
+        for bundle in bundles.values()
+        for one in fields(bundle)
+    ]
+    own = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters if one.name not in bundles]
+    seen = cast("Any", spread_out)
+    seen.__signature__ = inspect.Signature([*own, *options])
+    seen.__annotations__ = {one.name: one.annotation for one in (*own, *options)}
+    return spread_out
