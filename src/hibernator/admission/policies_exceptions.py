@@ -139,6 +139,13 @@ REQUESTS: Final = Policy(
             f" || (!({_IS_NEW}) && object.spec == oldObject.spec)",
             "spec.planRef.namespace must be the exception's own namespace: leave it out",
         ),
+        Check(
+            f"(!({_IS_NEW}) && object.spec == oldObject.spec)"
+            " || (object.spec.?approverEmails.orValue([]) + object.spec.?approvalRequiredRoles.orValue([]))"
+            r".all(one, !one.matches('[\\p{C}\\p{Z}]'))",
+            "approverEmails or approvalRequiredRoles have characters that nobody sees, so that one would be"
+            " taken for another: write them anew",
+        ),
     ),
 )
 

@@ -152,6 +152,21 @@ async def test_the_plan_is_in_the_same_namespace(room: Room) -> None:
     room(ALICE).create(wish("near", planRef={"name": "dev-plan", "namespace": room.namespace}))
 
 
+@pytest.mark.parametrize("letter", ["\u200b", "\u202e", "\ufeff", "\x07", "\u00ad"])
+async def test_nobody_is_asked_under_a_name_with_letters_that_are_not_seen(room: Room, letter: str) -> None:
+    """To whoever looks, `bob` with a space of no width is Bob."""
+    unseen: tuple[dict[str, Any], ...] = (
+        {"approverEmails": [f"bob{letter}@company.com"]},
+        {"approvalRequiredRoles": [f"lead{letter}"]},
+    )
+    for people in unseen:
+        said = await room(ALICE).refused("create", wish("unseen", **people))
+        assert "have characters that nobody sees, so that one would be taken for another" in said
+    room(ALICE).kubectl(
+        "create", "--dry-run=server", "-f", "-", document=wish("seen", approverEmails=["jürgen@company.com"])
+    )
+
+
 async def test_nothing_is_agreed_to_before_it_exists(room: Room) -> None:
     room(ALICE).create(wish("prefilled") | {"status": {"state": "Active", "approvalState": "Approved"}})
     assert "status" not in room.get("prefilled")
