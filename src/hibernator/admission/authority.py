@@ -9,6 +9,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from whenever import Instant
 
+from hibernator.controlplane.issuing import certificate, key_usage
+
 _AUTHORITY = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hibernator webhook authority")])
 _SERVER = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hibernator webhooks")])
 
@@ -20,17 +22,18 @@ def issue(names: Iterable[str], begin: Instant, end: Instant) -> tuple[bytes, by
     """
     authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     identifier = x509.SubjectKeyIdentifier.from_public_key(authority_key.public_key())
+    since, until = begin.to_stdlib(), end.to_stdlib()
     authority = (
-        _builder(_AUTHORITY, authority_key, begin, end)
+        certificate(_AUTHORITY, _AUTHORITY, authority_key.public_key(), since, until)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(signs_certificates=True), critical=True)
+        .add_extension(key_usage(signs_certificates=True), critical=True)
         .add_extension(identifier, critical=False)
         .sign(authority_key, hashes.SHA256())
     )
-    certificate = (
-        _builder(_SERVER, key, begin, end)
+    serving = (
+        certificate(_SERVER, _AUTHORITY, key.public_key(), since, until)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs_certificates=False), critical=True)
+        .add_extension(key_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName(list(map(_general_name, sorted(names)))), critical=False)
         .add_extension(
@@ -39,35 +42,7 @@ def issue(names: Iterable[str], begin: Instant, end: Instant) -> tuple[bytes, by
         .sign(authority_key, hashes.SHA256())
     )
     pem = serialization.Encoding.PEM
-    return authority.public_bytes(pem), certificate.public_bytes(pem), _key_pem(key)
-
-
-def _builder(
-    subject: x509.Name, key: ec.EllipticCurvePrivateKey, begin: Instant, end: Instant
-) -> x509.CertificateBuilder:
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(_AUTHORITY)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(begin.to_stdlib())
-        .not_valid_after(end.to_stdlib())
-    )
-
-
-def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=True,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=signs_certificates,
-        crl_sign=signs_certificates,
-        encipher_only=False,
-        decipher_only=False,
-    )
+    return authority.public_bytes(pem), serving.public_bytes(pem), _key_pem(key)
 
 
 def _general_name(name: str) -> x509.GeneralName:

@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from hibernator.controlplane.issuing import certificate, key_usage
 from hibernator.controlplane.layout import Layout
 
 CA = "ca"
@@ -47,7 +48,7 @@ def write_all(layout: Layout) -> None:
     authority = (
         _builder(authority_name, authority_name, authority_key.public_key())
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_key_usage(signs_certificates=True), critical=True)
+        .add_extension(key_usage(signs_certificates=True), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(authority_key.public_key()), critical=False)
         .sign(authority_key, hashes.SHA256())
     )
@@ -55,7 +56,7 @@ def write_all(layout: Layout) -> None:
 
     def issue(name: str, subject: x509.Name, *extensions: x509.ExtensionType) -> None:
         builder = _builder(subject, authority_name, _new_key(layout, name).public_key())
-        builder = builder.add_extension(_key_usage(signs_certificates=False), critical=True)
+        builder = builder.add_extension(key_usage(signs_certificates=False), critical=True)
         builder = builder.add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()), critical=False
         )
@@ -85,29 +86,7 @@ def _builder(
     subject: x509.Name, issuer: x509.Name, public_key: ec.EllipticCurvePublicKey
 ) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(public_key)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _CLOCK_SKEW)
-        .not_valid_after(now + _LIFETIME)
-    )
-
-
-def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=True,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=signs_certificates,
-        crl_sign=signs_certificates,
-        encipher_only=False,
-        decipher_only=False,
-    )
+    return certificate(subject, issuer, public_key, now - _CLOCK_SKEW, now + _LIFETIME)
 
 
 def _new_key(layout: Layout, name: str) -> ec.EllipticCurvePrivateKey:
@@ -123,5 +102,5 @@ def _new_key(layout: Layout, name: str) -> ec.EllipticCurvePrivateKey:
     return key
 
 
-def _write(layout: Layout, name: str, certificate: x509.Certificate) -> None:
-    layout.cert(name).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+def _write(layout: Layout, name: str, signed: x509.Certificate) -> None:
+    layout.cert(name).write_bytes(signed.public_bytes(serialization.Encoding.PEM))
