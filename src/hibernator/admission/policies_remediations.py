@@ -1,17 +1,21 @@
 """Who may decide a RemediationApprovalRequest: whoever may `approve` it, once, in their own name.
 
 A person adds the condition `Approved` or `Rejected`. A condition has no room for a name, so it is carried by
-`status.decidedBy`, beside what a role or an address may go by (`deciderGroups`, `deciderExtra`).
-All of it is written in the same request: by the person, or by the webhook where they left it out, and checked
-here in either case. All else in the status, `decidedAt` included, is the operator's.
+`status.decidedBy`, beside what a role or an address may go by (`deciderGroups`, `deciderExtra`). All of it is
+written in one request: by the person, or by the webhook where they left it out, and checked here in either
+case. All else in the status, `decidedAt` included, is the operator's. So is what an analysis and its
+RemediationRequest come to: or whoever may write a status could do without anybody's decision.
 """
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from hibernator.admission.policies import OWN_CHANNELS, USER, Check, Policy, approver, listed, same
+from hibernator.api.aianalysis import ANALYSES
+from hibernator.api.kind import Kind
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequestStatus
+from hibernator.api.remediationrequest import REMEDIATIONS
 
 _DECIDER: Final = ("decidedBy", "decidedVia", "deciderGroups", "deciderExtra")  # only along with a decision
 _STATUS: Final = " && ".join(
@@ -78,4 +82,16 @@ DECISIONS: Final = Policy(
             "status.decidedVia of a decision that you write yourself is cli, kubectl or api",
         ),
     ),
+)
+
+
+def _outcome(name: str, kind: Kind[Any]) -> Policy:
+    message = "Only the operator writes this status: it follows from the spec and from what people decide"
+    check = Check(same("status"), message)
+    return Policy(name=name, kind=kind, part="status", operations=("UPDATE",), checks=(check,))
+
+
+OUTCOMES: Final = (
+    _outcome("hibernator-analysis-outcomes", ANALYSES),
+    _outcome("hibernator-remediation-outcomes", REMEDIATIONS),
 )

@@ -14,6 +14,7 @@ POLICIES: Final = (
     policies_exceptions.REQUESTS,
     policies_exceptions.DECISIONS,
     policies_remediations.DECISIONS,
+    *policies_remediations.OUTCOMES,
 )
 
 

@@ -1,5 +1,6 @@
 """Who decides about a remediation is who says so, once: attacks while nothing of ours runs."""
 
+import asyncio
 import itertools
 import json
 from pathlib import Path
@@ -166,3 +167,25 @@ async def test_nobody_claims_a_channel_that_knows_people_by_itself(room: Room, a
     slack = saying(decision(), decidedVia="slack")
     said = await room(BOB).refused("patch", asked, slack, status=True, of=RAR)
     assert "is cli, kubectl or api" in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "group", "plural"),
+    [
+        ("AIAnalysis", "aianalysis.kubernaut.ai", "aianalyses"),
+        ("RemediationRequest", "remediation.kubernaut.ai", "remediationrequests"),
+    ],
+)
+async def test_nobody_makes_ready_by_hand_what_people_would_have_to_agree_to(
+    room: Room, kind: str, group: str, plural: str
+) -> None:
+    metadata = {"name": "unasked"}
+    room.operator.create({"apiVersion": f"{group}/v1alpha1", "kind": kind, "metadata": metadata, "spec": {}})
+    root = Somebody(room, "root", ("system:masters",))
+    ready = {"status": {"phase": "Ready", "message": "Trust me."}}
+    said = await root.refused("patch", "unasked", ready, status=True, of=plural)
+    assert "Only the operator writes this status" in said
+    room.operator.patch("unasked", ready, status=True, of=plural)
+    undone = {"status": {"phase": None}}  # or the spec could be changed after it was judged
+    assert "Only the operator" in await root.refused("patch", "unasked", undone, status=True, of=plural)
+    await asyncio.to_thread(root.patch, "unasked", {"metadata": {"labels": {"team": "shop"}}}, of=plural)
