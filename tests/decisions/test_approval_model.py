@@ -19,7 +19,10 @@ PEOPLE = tuple(
     Person(f"user{number}", f"user{number}@x.example", frozenset(roles))
     for number, roles in enumerate([(), ("head",), ("manager",), ("head", "manager"), ("oncall",), (), ROLES])
 )
-ALIASES = {Person("alias", "User1@X.example", frozenset({"head"})): PEOPLE[1]}
+ALIASES = {  # other log-ins, of people who are known by an address
+    Person("alias", "User1@X.example", frozenset({"head"})): PEOPLE[1],
+    Person("claims", roles=frozenset({"manager"}), extra=(("mail", "USER2@x.example"),)): PEOPLE[2],
+}
 PLACES = (*(Place("role", role) for role in ROLES), *(Place("email", one.email) for one in PEOPLE[:6]))
 
 
@@ -90,9 +93,7 @@ class Approval(RuleBasedStateMachine):
     def hears(self, vote: Vote) -> bool:
         human = ALIASES.get(vote.by, vote.by)
         known = {ALIASES.get(person, person) for person in self.heard}
-        welcome = any(place.name in vote.by.roles for place in self.request.places) or any(
-            place.name == human.email for place in self.request.places
-        )
+        welcome = any(_fits(place, vote.by) for place in self.request.places)
         if self.ended or human in known or not welcome:
             return False
         if vote.verdict == "approve":
@@ -109,9 +110,7 @@ class Approval(RuleBasedStateMachine):
     def most_places(self) -> int:
         """Try every way to seat those who agreed."""
         places = self.request.places
-        agreed = [
-            ALIASES.get(person, person) for person, verdict in self.heard.items() if verdict == "approve"
-        ]
+        agreed = [person for person, verdict in self.heard.items() if verdict == "approve"]
         chairs: list[Place | None] = [*places, *([None] * len(agreed))]
         return max(
             sum(place is not None and _fits(place, one) for one, place in zip(agreed, seats, strict=True))
@@ -120,7 +119,7 @@ class Approval(RuleBasedStateMachine):
 
 
 def _fits(place: Place, person: Person) -> bool:
-    return place.name in person.roles or place.name == person.email
+    return place.name in person.roles or place.name == person.email.lower()
 
 
 TestApproval = Approval.TestCase

@@ -60,6 +60,7 @@ def describe(
     plan = talk(
         lambda session: session.client.get(PLANS, name, session.namespace),
         place,
+        role="hibernator-auditor",
     )
     if output in {Output.TABLE, Output.WIDE}:
         _print(describe_lines(plan))
@@ -117,7 +118,7 @@ def logs(name: Name, place: Place) -> None:
         plan = await session.client.get(PLANS, name, session.namespace)
         return await events_lines(session.client, plan)
 
-    _print(talk(ask, place))
+    _print(talk(ask, place, role="hibernator-auditor"))
 
 
 @app.command("restore-data")
@@ -194,7 +195,7 @@ def _bend(
         )
         return made.metadata.name, until
 
-    made, until = talk(ask, place)
+    made, until = talk(ask, place, role="hibernator-requester")
     what = "is woken" if type_ == "suspend" else "sleeps"
     typer.echo(f"{name} {what} until {until.format_iso(unit='second')}, by ScheduleException {made}")
 
@@ -209,7 +210,7 @@ def _patch(
         version = plan.metadata.resource_version
         await session.client.patch(PLANS, name, session.namespace, change(plan), resource_version=version)
 
-    talk(ask, place)
+    talk(ask, place, role="hibernator-planner")
 
 
 def _print(lines: list[str]) -> None:

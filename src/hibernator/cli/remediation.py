@@ -80,7 +80,7 @@ def view(
         except (NotFound, Forbidden):
             return _Sight(request, None)
 
-    sight = talk(ask, place)
+    sight = talk(ask, place, role="hibernator-auditor")
     if output in {Output.TABLE, Output.WIDE}:
         for line in _lines(sight):
             typer.echo(printable(line))

@@ -43,7 +43,7 @@ def describe(name: Name, place: Place) -> None:
     async def ask(session: Session) -> TimeWindowScaler:
         return await session.client.get(SCALERS, name, session.namespace)
 
-    scaler = talk(ask, place)
+    scaler = talk(ask, place, role="hibernator-auditor")
     status, target = scaler.status, scaler.spec.target_ref
     typer.echo(f"{scaler.metadata.namespace}/{scaler.metadata.name} scales {target.kind} {target.name}")
     facts = (
@@ -92,7 +92,7 @@ def _set_pause(name: str, place: Place, *, paused: bool) -> None:
         )
         return True
 
-    changed = talk(ask, place)
+    changed = talk(ask, place, role="hibernator-editor")
     typer.echo(f"{name} {'is' if changed else 'was already'} {'paused' if paused else 'at work'}")
 
 
