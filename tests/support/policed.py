@@ -12,14 +12,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import yaml
 
 from hibernator.admission.policies_exceptions import REQUESTS
 from hibernator.api.crd import to_yaml
+from hibernator.api.scheduleexception import ScheduleException
 from hibernator.controlplane.access import RequestError
 from hibernator.controlplane.cluster import KubectlError
 from hibernator.controlplane.locks import FileLock
-from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS
+from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS, spec_hash
 from hibernator.operator.manifests import POLICIES
 from support.account import HOME, operator_kubeconfig
 from support.cluster import ClusterInTest
@@ -116,6 +118,14 @@ def wish(name: str, by: str | None = ALICE, claims: str = "", **spec: Any) -> di
         }
         | spec,
     }
+
+
+def yes(room: Room, name: str, by: str = BOB, **more: Any) -> dict[str, Any]:
+    """The approval of an exception as it is."""
+    found = room.get(name)
+    spec = msgspec.convert(found, ScheduleException, strict=False).spec
+    known = {"uid": found["metadata"]["uid"], "specHash": spec_hash(spec)}
+    return {"approvedBy": by, "approvedAt": "2026-03-02T09:00:00Z"} | known | more
 
 
 def make_room(cluster: ClusterInTest) -> Room:

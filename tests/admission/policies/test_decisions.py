@@ -5,13 +5,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 import pytest
 
-from hibernator.api.scheduleexception import ScheduleException
 from hibernator.controlplane.cluster import KubectlError
-from hibernator.decisions.scheduleexception_request import spec_hash
-from support.policed import ALICE, BOB, CAROL, DAVE, MALLORY, Room, Somebody, wish
+from support.policed import ALICE, BOB, CAROL, DAVE, MALLORY, Room, Somebody, wish, yes
 
 _names = (f"asked-{number}" for number in itertools.count())
 NOT_YOURS = "You are {}: decide in your own name only"
@@ -28,17 +25,6 @@ def asked(room: Room) -> str:
     status = {"state": "Pending", "approvalState": "Pending", "requestedBy": ALICE, "history": [requested]}
     room.operator.patch(name, {"status": status}, status=True)
     return name
-
-
-def yes(room: Room, name: str, by: str = BOB, **more: Any) -> dict[str, Any]:
-    found = room.get(name)
-    decoded = msgspec.convert(found, ScheduleException, strict=False)
-    return {
-        "approvedBy": by,
-        "approvedAt": AT,
-        "uid": found["metadata"]["uid"],
-        "specHash": spec_hash(decoded.spec),
-    } | more
 
 
 def no(by: str = BOB, **more: Any) -> dict[str, Any]:
@@ -172,9 +158,9 @@ async def test_a_decision_is_final(room: Room, asked: str) -> None:
     merged(room(BOB), asked, yes(room, asked))
     for entries in ([], None, [yes(room, asked, reason="on second thought")]):
         said = await room(BOB).refused("patch", asked, {"status": {"approvals": entries}}, status=True)
-        assert "neither changed nor taken back" in said or "You have decided already" in said
+        assert "neither changed nor taken back" in said or "You have approved this already" in said
     said = await room(BOB).refused("patch", asked, {"status": {"rejections": [no()]}}, status=True)
-    assert "You have decided already, and that is final" in said
+    assert "You have approved this already, and that is final" in said
     removed = [{"op": "remove", "path": "/status/approvals/0"}]
     assert "neither" in await room(CAROL).refused("patch", asked, removed, status=True, kind="json")
 
@@ -269,6 +255,10 @@ async def test_nobody_decides_after_the_end(room: Room, asked: str, status: dict
     change = {"status": {"rejections": [no()]}}
     said = await room(BOB).refused("patch", asked, change, status=True)
     assert "This exception does not wait for anybody's decision (any more)" in said
+    history = [{"action": "rejected", "actor": CAROL, "timestamp": AT}]
+    room.operator.patch(asked, {"status": {"history": history}}, status=True)
+    said = await room(BOB).refused("patch", asked, change, status=True)
+    assert f"This exception was rejected by {CAROL} at {AT}: it does not wait" in said
 
 
 @pytest.mark.parametrize("spec", [{"draft": True}, {"approvalRequired": False, "approverEmails": []}])

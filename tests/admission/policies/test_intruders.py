@@ -2,16 +2,13 @@
 
 import itertools
 import json
-from typing import Any
 
-import msgspec
 import pytest
 
-from hibernator.api.scheduleexception import ScheduleException
 from hibernator.controlplane.cluster import KubectlError
 from hibernator.decisions.scheduleexception import FINALIZER
-from hibernator.decisions.scheduleexception_request import REQUESTED_BY, spec_hash
-from support.policed import ALICE, BOB, CAROL, DAVE, MALLORY, Room, Somebody, wish
+from hibernator.decisions.scheduleexception_request import REQUESTED_BY
+from support.policed import ALICE, BOB, CAROL, DAVE, MALLORY, Room, Somebody, wish, yes
 from support.rights import may, until
 
 _names = (f"prey-{number}" for number in itertools.count())
@@ -38,13 +35,6 @@ def admin(room: Room) -> Somebody:
         lambda: may(room.cluster, room.namespace, ADMIN, "create", "rolebindings.rbac.authorization.k8s.io")
     )
     return room(ADMIN)
-
-
-def yes(room: Room, name: str, by: str) -> dict[str, Any]:
-    found = room.get(name)
-    spec = msgspec.convert(found, ScheduleException, strict=False).spec
-    known = {"uid": found["metadata"]["uid"], "specHash": spec_hash(spec)}
-    return {"approvedBy": by, "approvedAt": "2026-03-02T09:00:00Z"} | known
 
 
 async def test_metadata_and_spec_do_not_change_through_the_status(room: Room, prey: str) -> None:

@@ -1,6 +1,7 @@
 """What the API server must let through because only the operator knows better: it counts for nothing."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,16 @@ from structlog.testing import capture_logs
 from support.account import HOME
 from support.command import Ran, hibernator
 from support.operators import Running
-from support.policed import ALICE, BOB, CAROL, MALLORY, Room, wish
+from support.policed import ALICE, BOB, CAROL, MALLORY, Room, wish, yes
 
 ALIASES = ("MALLORY@Company.com", "mallory+boss@company.com")  # other log-ins of the same person
+OTHER = "m.allory@company.com"  # one more, which has nothing in common but what it brings along
 RAR = "remediationapprovalrequests"
 
 
 @pytest.fixture(scope="module")
 def approvers(room: Room) -> Room:
-    names = (f"--user={name}" for name in ALIASES)
+    names = (f"--user={name}" for name in (*ALIASES, OTHER))
     role = "--clusterrole=hibernator-approver"
     room.cluster.kubectl("create", "rolebinding", "aliases", "-n", room.namespace, role, *names)
     return room
@@ -42,6 +44,12 @@ async def asked(room: Room, run: Running, document: dict[str, Any], by: str = AL
     await asyncio.to_thread(room(by).create, document)
     await run.until(lambda: room.get(name).get("status", {}).get("state") == "Pending")
     return name
+
+
+def shown(room: Room) -> set[str]:
+    """The exceptions that the plan shows."""
+    status = room.get("dev-plan", "hplan")["status"]
+    return {one["name"] for one in status.get("activeExceptions", [])}
 
 
 async def message(room: Room, run: Running, name: str, words: str) -> str:
@@ -97,6 +105,45 @@ async def test_nobody_approves_their_own_request_whatever_they_call_themselves(
     said = await message(approvers, up, name, "does not count")
     assert f"{user} asked for it and cannot approve it: ask somebody else" in said
     assert approvers.get(name)["status"]["state"] == "Pending"
+
+
+async def test_who_asked_is_known_by_an_address_that_both_log_ins_bring(approvers: Room, up: Running) -> None:
+    """By kubectl alone; nothing but the log-in says who somebody is."""
+    address = {"mail": "m@company.com"}
+    wanted = wish("own-mail", None, approverEmails=[OTHER])
+    await asyncio.to_thread(approvers(MALLORY, **address).create, wanted)
+    await up.until(lambda: approvers.get("own-mail").get("status", {}).get("state") == "Pending")
+    change = {"status": {"approvals": [yes(approvers, "own-mail", OTHER)]}}
+    await asyncio.to_thread(approvers(OTHER, **address).patch, "own-mail", change, status=True)
+    said = await message(approvers, up, "own-mail", "does not count")
+    assert f"{OTHER} asked for it and cannot approve it: ask somebody else" in said
+
+
+async def test_the_roles_of_a_namespace_are_not_the_operators(approvers: Room, up: Running) -> None:
+    """Whoever runs a namespace may write any ConfigMap there."""
+    members = ("create", "configmap", "hibernator-roles", f"--from-literal=boss={CAROL}")
+    await asyncio.to_thread(approvers.cluster.kubectl, *members, "-n", approvers.namespace)
+    asking = wish("own-roles", None, approverEmails=[], approvalRequiredRoles=["boss"])
+    name = await asked(approvers, up, asking)
+    change = {"status": {"approvals": [yes(approvers, name, CAROL)]}}
+    await asyncio.to_thread(approvers(CAROL).patch, name, change, status=True)
+    assert f"{CAROL} is not among those" in await message(approvers, up, name, "does not count")
+
+
+async def test_a_plan_is_bent_by_exceptions_and_not_by_what_its_status_says(
+    approvers: Room, up: Running
+) -> None:
+    kubectl, place = approvers.cluster.kubectl, ("-n", approvers.namespace)
+    await up.until(lambda: approvers.get("dev-plan", "hplan").get("status", {}).get("phase") == "Active")
+    validity = {"validFrom": "2026-03-01T00:00:00Z", "validUntil": "2026-03-20T00:00:00Z"}
+    forged = {"name": "forged", "type": "replace", "state": "Active", **validity}
+    change = json.dumps({"status": {"activeExceptions": [forged]}})
+    patch = ("patch", "hplan", "dev-plan", *place, "--subresource=status", "--type=merge", "-p", change)
+    before = approvers.get("dev-plan", "hplan")["status"]["nextTransition"]
+    await asyncio.to_thread(kubectl, *patch)
+    await up.until(lambda: "forged" not in shown(approvers))
+    after = approvers.get("dev-plan", "hplan")["status"]
+    assert (after["phase"], after["nextTransition"]) == ("Active", before)
 
 
 async def test_who_was_not_asked_has_no_say(

@@ -3,14 +3,12 @@
 import asyncio
 from typing import Any
 
-import msgspec
 import pytest
 
-from hibernator.api.scheduleexception import ScheduleException
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL
-from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS, spec_hash
+from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS
 from support.operators import Running
-from support.policed import ALICE, BOB, MALLORY, Room, Somebody, wish
+from support.policed import ALICE, BOB, MALLORY, Room, Somebody, wish, yes
 
 
 async def asked(run: Running, who: Somebody, document: dict[str, Any]) -> str:
@@ -94,15 +92,8 @@ async def test_replace_with_force_makes_another_exception(room: Room, up: Runnin
 async def test_a_bare_patch_counts_for_the_role_of_a_group(room: Room, up: Running) -> None:
     asking = wish("bare", None, approverEmails=[], approvalRequiredRoles=["on-call"])
     name = await asked(up, room(ALICE), asking)
-    found = room.get(name)
-    entry = {
-        "approvedBy": BOB,
-        "approvedAt": "2026-03-02T09:00:00Z",
-        "uid": found["metadata"]["uid"],
-        "specHash": spec_hash(msgspec.convert(found, ScheduleException, strict=False).spec),
-    }
     bob = room(BOB, "on-call", "system:authenticated", mail="b@x.example")
-    await asyncio.to_thread(bob.patch, name, {"status": {"approvals": [entry]}}, status=True)
+    await asyncio.to_thread(bob.patch, name, {"status": {"approvals": [yes(room, name)]}}, status=True)
     [stored] = room.get(name)["status"]["approvals"]
     assert (stored["groups"], stored["extra"]) == (["on-call"], {"mail": "b@x.example"})
     await up.until(lambda: room.get(name)["status"]["approvalState"] == "Approved")
