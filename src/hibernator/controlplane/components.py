@@ -49,6 +49,9 @@ def etcd() -> Process:
         listen_peer_urls=_ETCD_PEERS,
         initial_advertise_peer_urls=_ETCD_PEERS,
         initial_cluster=f"default={_ETCD_PEERS}",
+        # As in every cluster of kubeadm's: without it the watch of a kind to which nothing happens gets no
+        # bookmark for ten minutes, and looks dead to whoever waits for one.
+        watch_progress_notify_interval="5s",
         log_level="warn",
     )
 
