@@ -42,7 +42,7 @@ from hibernator.decisions.hibernateplan import (
 )
 from hibernator.decisions.hibernateplan_journal import journaled
 from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL
-from hibernator.decisions.hibernateplan_status import Outcome, standing, states
+from hibernator.decisions.hibernateplan_status import Outcome, last_operation, standing, states
 from hibernator.decisions.hibernateplan_words import tells
 from hibernator.executors.protocol import Job
 from hibernator.executors.registry import Registry
@@ -131,6 +131,8 @@ class PlanReconciler:
             if is_deleted(plan):
                 return Result()
             plan = await self._set_finalizers(plan, (*plan.metadata.finalizers, FINALIZER))
+        if last_operation(plan.status) == "Wake":
+            await self._forget_woken(plan, memory)  # before which whoever wrote this status may have died
         seen = await self._gather(plan, memory, now)
         decision = decide(seen, now)
         if decision.release:
@@ -219,6 +221,7 @@ class PlanReconciler:
 
     async def _forget_woken(self, plan: HibernatePlan, memory: _Memory) -> None:
         """Drop what is kept of targets that are awake, once the status says so."""
+        await self._stored(plan, memory)
         stored, known = memory.stored or {}, states(plan.status)
         for name in tuple(stored):
             woken = name in known and known[name].state == "Completed"

@@ -86,6 +86,35 @@ async def test_killed_after_any_write_of_a_night_it_goes_on_as_if_nothing_had_ha
     }
 
 
+async def test_once_a_plan_says_that_it_is_awake_changes_by_hand_count_whoever_died_then(
+    scene: PlanScene,
+) -> None:
+    """The next life begins only in the evening: nothing of the last night may reach into this one."""
+    scene.create(workload(name="web", replicas=3))
+    active, last, died = 0, 0, True
+    while died:
+        last += 1
+        name, replicas = f"nights-{last}", 3 + last
+        key = Key(scene.namespace, name)
+        scene.create(plan(workloads("web", scene.namespace), name=name))
+        await live(scene.cluster.kubeconfig, key, ManualClock(EVENING))
+        try:
+            await live(scene.cluster.kubeconfig, key, ManualClock(MORNING), last=last)
+            died = False
+        except Killed:
+            died = True
+        if scene.phase(name) != "Active":
+            await live(scene.cluster.kubeconfig, key, ManualClock(MORNING))
+        else:
+            active += 1
+            scene.cluster.kubectl("scale", "deployment/web", f"--replicas={replicas}", "-n", scene.namespace)
+            for moment in ("2026-03-03T20:00:00Z", "2026-03-04T06:00:00Z"):
+                await live(scene.cluster.kubeconfig, key, ManualClock(moment))
+            assert scene.replicas("web") == replicas, f"killed after write {last}"
+        assert scene.restore_data() == []
+    assert active > 1
+
+
 async def test_a_process_that_is_really_killed_loses_nothing_either(scene: PlanScene) -> None:
     scene.create(*sleepers(), mixed(scene.namespace, "nights"))
     before = scene.workloads()

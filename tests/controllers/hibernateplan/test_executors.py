@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 from whenever import Instant
@@ -209,22 +209,27 @@ async def test_half_a_sleep_that_nobody_could_wake_is_not_taken_for_how_it_is_aw
     assert group == Group()
 
 
-def a_moment_of_sleep() -> dict[str, Any]:
-    windows = [{"start": "20:00", "end": "20:02", "daysOfWeek": ["MON"]}]
-    return {"timezone": "UTC", "offHours": windows}
-
-
 async def test_what_is_turned_round_while_it_settles_goes_all_the_way_back(
     scene: PlanScene, played: type[Played], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(played, "script", lambda _act, _time: None)
-    scene.create(plan(noop("slow", items=2, delaySeconds=300), schedule=a_moment_of_sleep()))
+    windows = [
+        {"start": start, "end": end, "daysOfWeek": ["MON"]}
+        for start, end in (("20:00", "20:02"), ("20:04", "20:20"))
+    ]
+    schedule = {"timezone": "UTC", "offHours": windows}
+    scene.create(plan(noop("slow", items=2, delaySeconds=150), schedule=schedule))
     async with scene.operator() as run:
-        await run.advance_to("2026-03-02T20:01:59Z")
-        assert scene.phase() == "Hibernating"
-        await run.advance_to("2026-03-02T20:08:00Z")
-        assert scene.phase() == "Active"
-    assert played.acts == {"sleep noop-0": 1, "sleep noop-1": 1, "wake noop-0": 1, "wake noop-1": 1}
+        for moment, phase, acts in (
+            ("20:01:59", "Hibernating", (1, 0)),
+            ("20:03:59", "WakingUp", (1, 1)),
+            ("20:10:00", "Hibernated", (2, 1)),
+            ("20:26:00", "Active", (2, 2)),
+        ):
+            await run.advance_to(f"2026-03-02T{moment}Z")
+            assert scene.phase() == phase
+            for item in ("noop-0", "noop-1"):
+                assert (played.acts[f"sleep {item}"], played.acts[f"wake {item}"]) == acts
 
 
 async def test_what_takes_its_time_costs_no_attempt_however_long_it_takes(
