@@ -5,15 +5,20 @@ knows addresses and roles: it is waited for a little, and not longer.
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, TypeVar
 
 from hibernator.api.exceptionstatus import HistoryEntry
+from hibernator.api.kind import Kind
+from hibernator.api.meta import Object
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.cli.exits import CliError
 from hibernator.decisions.conditions import find
 from hibernator.decisions.scheduleexception_status import READY
 from hibernator.kube.client import Client
+
+T = TypeVar("T", bound=Object)
 
 LONGEST_SECONDS: Final = 5.0
 _LOOK_EVERY: Final = 0.2
@@ -23,16 +28,27 @@ _HEARD: Final = frozenset({"approved", "rejected", "refused"})
 async def heard(client: Client, name: str, namespace: str, user: str) -> str:
     """How the exception stands after somebody's word; raises `CliError` where that does not count."""
     answer = f"The operator does not say yet whether that counts: see `hibernator exception view {name}`."
+
+    def is_over(exception: ScheduleException) -> bool:
+        nonlocal answer
+        if entry := _entry(exception, user):
+            answer = _answer(exception, entry)
+        return entry is not None and not _is_under_way(exception)
+
+    await look_until(is_over, client, EXCEPTIONS, name, namespace)
+    return answer
+
+
+async def look_until(
+    fact: Callable[[T], bool], client: Client, kind: Kind[T], name: str, namespace: str
+) -> None:
+    """Look again and again until something is so, but not for long."""
     with suppress(TimeoutError):
         async with asyncio.timeout(LONGEST_SECONDS):
             while True:
-                exception = await client.get(EXCEPTIONS, name, namespace)
-                if entry := _entry(exception, user):
-                    answer = _answer(exception, entry)
-                    if not _is_under_way(exception):
-                        break
+                if fact(await client.get(kind, name, namespace)):
+                    return
                 await asyncio.sleep(_LOOK_EVERY)
-    return answer
 
 
 def _is_under_way(exception: ScheduleException) -> bool:

@@ -20,6 +20,7 @@ from hibernator.cli.listing import show_list
 from hibernator.cli.names import names_of
 from hibernator.cli.options import Chosen, Comment, Listing, Place, spread
 from hibernator.cli.output import Column, Output, moment, printable, show_one
+from hibernator.cli.remediation_word import heard
 from hibernator.decisions.approval import DONE, Person, Verdict
 from hibernator.decisions.remediationapprovalrequest import places
 from hibernator.demo.pace import now
@@ -125,13 +126,13 @@ def _decide(
     async def ask(session: Session) -> str:
         matter, who = Matter(name, session.namespace), await who_am_i(session.client, Directory())
         await decide(session.client, matter, who, verdict, "cli", reason=reason, now=now(place.kubeconfig))
-        return who.user
+        answer = await heard(session.client, name, session.namespace)
+        return f"{who.user} {DONE[verdict]} {name}\n{answer}"
 
     try:
-        user = talk(ask, place, role="hibernator-approver")
+        typer.echo(talk(ask, place, role="hibernator-approver"))
     except NotAcceptedError as error:
         raise CliError(str(error), hint=f"See `hibernator remediation view {name}`.") from error
-    typer.echo(f"{user} {DONE[verdict]} {name}")
 
 
 def _order(one: RemediationApprovalRequest) -> tuple[bool, datetime, str]:

@@ -10,6 +10,7 @@ import yaml
 from structlog.testing import capture_logs
 from whenever import Instant
 
+from hibernator.cli import exception_word
 from support.clock import ManualClock
 from support.cluster import ClusterInTest
 from support.command import Ran, hibernator
@@ -43,7 +44,12 @@ class People(RemediationScene):
 
 
 @pytest.fixture
-def people(crds: ClusterInTest, namespace: str, tmp_path: Path) -> Iterator[People]:
+def people(
+    crds: ClusterInTest, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[People]:
+    monkeypatch.setattr(
+        exception_word, "LONGEST_SECONDS", 60.0
+    )  # nobody types here who would be kept waiting
     scene = People(crds, namespace)
     scene.folder = tmp_path
     with capture_logs():  # the operator runs in this process, and would write into what commands print
@@ -73,7 +79,7 @@ async def test_a_remediation_is_found_looked_at_and_approved(people: People) -> 
         assert f"  L1   {BOB}\n" in shown
         await run.operator.trail.flush(60.0)  # its database is new, and an approval waits for it only so long
         done = await call(people.ask, BOB, "approve", name, "--comment", "go ahead")
-        assert done == f"{BOB} approved {name}\n"
+        assert done == f"{BOB} approved {name}\nApproved by {BOB}: go ahead\n"
         await run.settle()
         assert people.phase() == ("Ready", "Approved")
         late = await call(people.ran, CAROL, "reject", name, "too late")
@@ -122,8 +128,9 @@ async def test_somebody_whose_word_does_not_count_finds_that_out(people: People)
         people.apply(remediation(), analysis(approvalTimeout="2h"))
         await run.settle()
         name = people.request()["metadata"]["name"]
-        await call(people.ask, CAROL, "approve", name)
-        await run.settle()
+        done = await call(people.ran, CAROL, "approve", name)
+        told = f"{CAROL} is not among those whose agreement is needed: {BOB}."
+        assert (done.code, f"noted down, but does not count. {told}" in done.err) == (1, True)
         shown = await call(people.ask, CAROL, "view", name)
         assert "What does not count\n" in shown
         assert f"Approved by {CAROL}: {CAROL} is not among those whose agreement is needed" in shown
