@@ -1,8 +1,20 @@
 """From a user name to a person with an address and roles."""
 
+import msgspec
 import pytest
 
-from hibernator.approvals.people import Directory, Naming, read_emails, read_naming, read_roles
+from hibernator.api.scheduleexception import ScheduleException
+from hibernator.approvals.people import (
+    Directory,
+    Naming,
+    addresses,
+    everybody,
+    own_groups,
+    read_emails,
+    read_naming,
+    read_roles,
+)
+from hibernator.decisions.scheduleexception_request import requester_notes
 
 
 @pytest.mark.parametrize(
@@ -81,3 +93,31 @@ def test_a_member_may_be_named_by_user_name() -> None:
     directory = Directory(roles=read_roles({"manager": "carol"}))
     assert directory.person("carol").roles == {"manager"}
     assert directory.person("carola").roles == frozenset()
+
+
+def test_of_what_came_with_a_log_in_the_addresses_are_kept() -> None:
+    extra = {
+        "mail": ["a=b+c@company.com", "other@company.com"],
+        "example.com/team": ["shop"],
+        "none": [],
+        "endless": ["x" * 250 + "@company.com"],
+    }
+    assert addresses(extra) == {"mail": "a=b+c@company.com"}
+    assert own_groups(["system:authenticated", "leads"]) == ("leads",)
+
+
+def test_what_was_noted_down_of_who_asked_is_known_again() -> None:
+    claims = {"mail": "a=b+c@company.com", "example.com/upn": "a@x.example"}
+    document = {
+        "metadata": {"name": "x", "annotations": requester_notes("u-1", claims)},
+        "spec": {
+            "planRef": {"name": "dev"},
+            "type": "extend",
+            "validFrom": "2026-03-02T00:00:00Z",
+            "validUntil": "2026-03-03T00:00:00Z",
+        },
+    }
+    directory = Directory(Naming("extra", "mail"))
+    known = everybody(msgspec.convert(document, ScheduleException), directory)
+    assert known == {"u-1": directory.person("u-1", extra=claims)}
+    assert known["u-1"].email == "a=b+c@company.com"

@@ -33,6 +33,8 @@ _PUT_BACK: Final = (
     " or use `kubectl apply`"
 )
 _IS_NEW: Final = "oldObject == null"
+_ENDS: Final = ("approved", "rejected", "cancelled", "expired")
+_LAST: Final = "variables.ended[variables.ended.size() - 1]"
 _DECIDES: Final = "variables.approvals.size() + variables.rejections.size() > 0"
 _STATUS: Final = " && ".join(
     same(f"status.?{field.encode_name}")
@@ -158,6 +160,7 @@ DECISIONS: Final = Policy(
         "approvals": _added("approvals"),
         "rejections": _added("rejections"),
         "decisions": "variables.approvals + variables.rejections",
+        "ended": f"{_entries('oldObject', 'history')}.filter(e, e.action in {listed(_ENDS)})",
         "groups": "request.userInfo.?groups.orValue([])",
         **_MINE,
     },
@@ -178,6 +181,8 @@ DECISIONS: Final = Policy(
             f"!({_DECIDES}) || !({_entries('oldObject', 'approvals')}.exists(e, e.approvedBy == {USER})"
             f" || {_entries('oldObject', 'rejections')}.exists(e, e.rejectedBy == {USER}))",
             "You have decided already, and that is final",
+            f"'You have ' + ({_entries('oldObject', 'approvals')}.exists(e, e.approvedBy == {USER})"
+            " ? 'approved' : 'rejected') + ' this already, and that is final'",
         ),
         Check(
             "variables.approvals.size() + variables.rejections.size() <= 1",
@@ -189,6 +194,9 @@ DECISIONS: Final = Policy(
             " && !(oldObject.?status.?approvalState.orValue('') in ['Approved', 'Rejected'])"
             " && !(oldObject.?status.?state.orValue('') in ['Cancelled', 'Expired']))",
             "This exception does not wait for anybody's decision (any more)",
+            "variables.ended.size() == 0 ? 'This exception does not wait for anybody\\'s decision (any more)'"
+            f" : 'This exception was ' + {_LAST}.action + ' by ' + {_LAST}.actor + ' at '"
+            f" + string({_LAST}.timestamp) + ': it does not wait for anybody\\'s decision (any more)'",
         ),
         Check(
             "variables.approvals.all(entry, entry.?uid.orValue('') == object.metadata.uid"

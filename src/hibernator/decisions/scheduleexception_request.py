@@ -41,8 +41,8 @@ def requester(exception: ScheduleException) -> str:
 
 def requester_claims(exception: ScheduleException) -> dict[str, str]:
     """What else the API server knew of who asked, by its key."""
-    lines = exception.metadata.annotations.get(REQUESTER_CLAIMS, "").splitlines()
-    return {key: value for key, _, value in (line.partition("=") for line in lines)}
+    lines = exception.metadata.annotations.get(REQUESTER_CLAIMS, "").split("\n")  # as the policy does
+    return {key: value for key, _, value in (line.partition("=") for line in lines if line)}
 
 
 def requester_notes(user: str, claims: Mapping[str, str]) -> dict[str, str]:
