@@ -90,6 +90,29 @@ def test_spoiled_documents_end_in_words(documents: list[Any], command: tuple[str
     assert ran.out or ran.err
 
 
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize(
+    ("document", "bare"),
+    [
+        (samples.scaler(pause=None, gracePeriodSeconds=None, holidays=None), samples.scaler()),
+        (samples.scaler(holidays={"mode": None}), samples.scaler(holidays={})),
+        (samples.plan(holidays={"mode": None}), samples.plan(holidays={})),
+        (samples.exception(leadTime=None), samples.exception()),
+    ],
+)
+def test_a_field_without_a_value_is_one_that_is_not_there_as_the_api_server_has_it(
+    document: Any, bare: Any, command: tuple[str, ...]
+) -> None:
+    name, *options = command
+    said = [
+        hibernator(name, "-f", "-", *options, stdin=samples.text(samples.plan("other"), each))
+        for each in (document, bare)
+    ]
+    assert said[0].code == said[1].code == 0
+    if name != "convert":
+        assert said[0].out == said[1].out
+
+
 @given(TREES, st.sampled_from(COMMANDS))
 def test_anything_that_is_yaml_ends_in_words(tree: Any, command: tuple[str, ...]) -> None:
     name, *options = command

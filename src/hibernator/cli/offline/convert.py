@@ -7,8 +7,6 @@ import copy
 import re
 from collections.abc import Sequence
 
-import msgspec
-
 from hibernator.api.hibernateplan import Schedule
 from hibernator.api.problem import Problem
 from hibernator.cli.offline import downscaler, out, sleepinfo
@@ -74,7 +72,7 @@ class _Converter:
         if found:
             self.mistakes += found
             return []
-        schedule = msgspec.convert(document.part("spec", "schedule"), Schedule)
+        schedule = document.typed(Schedule, "spec", "schedule")
         try:
             pairs = convert_schedule_to_cron(schedule)
         except ScheduleError as error:

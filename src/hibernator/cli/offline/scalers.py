@@ -11,7 +11,7 @@ import msgspec
 
 from hibernator.api import timewindowscaler_v1beta1 as v1beta1
 from hibernator.api.conversion import ConversionError, converted
-from hibernator.cli.offline.loading.documents import Document
+from hibernator.cli.offline.loading.documents import Document, without_nulls
 from hibernator.schedule.holidays import Holidays
 from hibernator.schedule.labels import label
 from hibernator.schedule.scaler import ScalerTimeline
@@ -29,7 +29,7 @@ def as_v1beta1(document: Document) -> Any:
 
 
 def decoded(document: Document) -> v1beta1.TimeWindowScalerSpec:
-    return msgspec.convert(as_v1beta1(document), v1beta1.TimeWindowScalerSpec)
+    return msgspec.convert(without_nulls(as_v1beta1(document)), v1beta1.TimeWindowScalerSpec)
 
 
 def timeline(spec: v1beta1.TimeWindowScalerSpec, holidays: Holidays, baseline: int) -> ScalerTimeline:

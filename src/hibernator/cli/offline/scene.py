@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-import msgspec
-
 from hibernator.api.hibernateplan import PlanHolidays, Schedule
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
 from hibernator.api.timewindowscaler import ScalerHolidays
@@ -112,7 +110,7 @@ class _Builder:
                 )
 
     def _plan(self, document: Document) -> Resource:
-        schedule = msgspec.convert(document.part("spec", "schedule"), Schedule)
+        schedule = document.typed(Schedule, "spec", "schedule")
         bent = self._bent(self._exceptions.pop((document.namespace, document.name), []))
         in_force = [(each.name, each.spec) for each in bent if each.standing is Standing.BENDS]
         holidays = self._holidays(document, schedule.holidays)
@@ -161,7 +159,7 @@ class _Builder:
         """The exceptions of a plan, the older first, because only one holds at a time."""
         found = []
         for document in sorted(documents, key=age):
-            spec = msgspec.convert(document.part("spec"), ScheduleExceptionSpec)
+            spec = document.typed(ScheduleExceptionSpec, "spec")
             standing = standing_of(document, spec)
             if standing is not Standing.BENDS and standing not in _PROPOSED:
                 self.notes.append(f"{document.title} changes nothing: it is {standing}.")

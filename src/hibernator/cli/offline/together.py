@@ -89,7 +89,7 @@ def _holiday_source(document: Document) -> str | None:
 
 def _decoded(document: Document) -> ScheduleExceptionSpec | None:
     try:
-        spec = msgspec.convert(document.part("spec"), ScheduleExceptionSpec)
+        spec = document.typed(ScheduleExceptionSpec, "spec")
     except msgspec.ValidationError:
         return None
     return spec if spec.valid_from.tzinfo and spec.valid_until.tzinfo else None
