@@ -141,6 +141,21 @@ async def test_the_finalizer_is_removed_by_the_operator_or_by_who_may(room: Room
     assert "finalizers" not in room.get("held")["metadata"]
 
 
+async def test_a_plain_manifest_in_place_of_everything_is_told_what_to_do(room: Room) -> None:
+    """Where the webhook answers, it is put back, and nobody is told anything."""
+    _ensure(room, wish("whole"))
+    room.operator.patch("whole", {"metadata": {"finalizers": [FINALIZER]}})
+    plain = wish("whole", None)
+    said = await room(ALICE).refused("kubectl", "replace", "-f", "-", document=plain)
+    assert (
+        f"The annotation {REQUESTED_BY} says who asked for this, and never changes; the webhook that puts"
+        in said
+    )
+    room(ALICE).kubectl("apply", "-f", "-", document=plain)
+    metadata = room.get("whole")["metadata"]
+    assert (metadata["finalizers"], metadata["annotations"][REQUESTED_BY]) == ([FINALIZER], ALICE)
+
+
 _FREE = '{"metadata":{"finalizers":null}}'
 
 
