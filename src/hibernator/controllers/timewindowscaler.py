@@ -25,8 +25,8 @@ from hibernator.controllers.targets import Target, Targets, is_refusal, scaled_b
 from hibernator.controllers.timewindowscaler_readings import Readings
 from hibernator.decisions.scaler_mark import marked, newest
 from hibernator.decisions.scaling import Patch, Workload
-from hibernator.decisions.timewindowscaler import REFUSED, decide, refused
-from hibernator.decisions.timewindowscaler_terms import Decision, Pace, Seen, Trouble
+from hibernator.decisions.timewindowscaler import decide, refused
+from hibernator.decisions.timewindowscaler_terms import REFUSED, Decision, Pace, Seen, Trouble
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock

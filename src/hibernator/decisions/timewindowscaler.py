@@ -7,8 +7,6 @@ mark of the scaling that the status does not tell of yet, and the next pass tell
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -18,32 +16,31 @@ from hibernator.api.timewindowscaler import TimeWindowScalerStatus
 from hibernator.decisions.conditions import Verdict, find, lay_over, whole_second
 from hibernator.decisions.journal import News
 from hibernator.decisions.scaler_mark import Mark
-from hibernator.decisions.scaling import (
-    ASLEEP_MARK,
-    Horizontal,
-    Keda,
-    Patch,
-    Workload,
-    is_reached,
-    level,
-    reachable,
-    steps,
-)
+from hibernator.decisions.scaling import ASLEEP_MARK
+from hibernator.decisions.timewindowscaler_case import Case, Hold, case_of, drifted, hold_at, is_unrecorded
 from hibernator.decisions.timewindowscaler_journal import DEGRADED, journaled, scaling, told_of
-from hibernator.decisions.timewindowscaler_terms import LONGEST_SECONDS, Decision, Pace, Seen, Tell
-from hibernator.schedule.grace import apply_grace
-from hibernator.schedule.labels import OFF_HOURS
-from hibernator.schedule.verdicts import Reason
-
-READY: Final = "Ready"
-RECONCILING: Final = "Reconciling"
-AUTOSCALED: Final = "Autoscaled"
-HIBERNATED: Final = "TargetHibernated"  # reasons of Ready
-UNREADABLE: Final = "TargetUnreadable"
-REFUSED: Final = "TargetRefused"
-
-# While Ready says this, nothing is set, so that a number that differs afterwards is nobody's meddling.
-_LETS_BE: Final = frozenset({HIBERNATED, REFUSED, "TargetNotFound", "TargetClaimed", "InvalidConfiguration"})
+from hibernator.decisions.timewindowscaler_terms import (
+    HIBERNATED,
+    LONGEST_SECONDS,
+    READY,
+    RECONCILING,
+    REFUSED,
+    UNREADABLE,
+    Decision,
+    Pace,
+    Seen,
+)
+from hibernator.decisions.timewindowscaler_words import (
+    autoscaled,
+    degraded,
+    override,
+    overrides,
+    ready,
+    reconciling,
+    scaled,
+    skipped,
+    untold,
+)
 
 SETTLE_SECONDS: Final = 2.0  # how long a status may trail its target
 SETTLED_A_SECOND: Final = 20.0  # and longer where many wait: even a busy cluster follows as fast as this
@@ -59,10 +56,10 @@ def decide(seen: Seen, now: Instant) -> Decision:
         return _refuse_mistakes(seen, now)
     if seen.elder:
         return _yield_to_elder(seen, now)
-    hold = _hold(seen, now)
+    hold = hold_at(seen, now)
     if seen.workload is None:
         return _wait_for_target(seen, hold, now)
-    case = _case(seen, seen.workload, hold)
+    case = case_of(seen, seen.workload, hold)
     if seen.asleep_by and case.old == 0:
         return _let_sleep(case, now)
     if case.writes and not seen.scaler.spec.pause:
@@ -96,19 +93,19 @@ def _yield_to_elder(seen: Seen, now: Instant) -> Decision:
     return Decision(status=journaled(seen.scaler, _with_conditions(seen, verdicts, now), seen.recorded, now))
 
 
-def _wait_for_target(seen: Seen, hold: "_Hold", now: Instant) -> Decision:
+def _wait_for_target(seen: Seen, hold: Hold, now: Instant) -> Decision:
     missing = f"{seen.target} does not exist. Create it or correct targetRef."
     unreadable = next((one.message for one in seen.troubles if one.reason == UNREADABLE), "")
     verdicts = [
         Verdict(READY, False, UNREADABLE if unreadable else "TargetNotFound", unreadable or missing),
         Verdict(RECONCILING, False, "Stable"),
-        _degraded(seen),
+        degraded(seen),
     ]
     status = journaled(seen.scaler, _holding(_with_conditions(seen, verdicts, now), hold), seen.recorded, now)
     return Decision(status=status, after=min(MISSING_TARGET_SECONDS, _look_again(seen, hold, now)))
 
 
-def _let_sleep(case: "_Case", now: Instant) -> Decision:
+def _let_sleep(case: Case, now: Instant) -> Decision:
     """A plan's night is not drift. The write that wakes the target brings the next look."""
     seen = case.seen
     message = (
@@ -118,7 +115,7 @@ def _let_sleep(case: "_Case", now: Instant) -> Decision:
     verdicts = [
         Verdict(READY, False, HIBERNATED, message),
         Verdict(RECONCILING, False, "Stable"),
-        _degraded(seen),
+        degraded(seen),
     ]
     status = msgspec.structs.replace(
         _holding(_with_conditions(seen, verdicts, now), case.hold),
@@ -129,7 +126,7 @@ def _let_sleep(case: "_Case", now: Instant) -> Decision:
     )
 
 
-def _scale(case: "_Case", now: Instant) -> Decision:
+def _scale(case: Case, now: Instant) -> Decision:
     """Write the target; its watch brings the next look, which reports."""
     seen = case.seen
     before = seen.scaler.status
@@ -140,7 +137,7 @@ def _scale(case: "_Case", now: Instant) -> Decision:
         first=status if status != before else None,
         writes=case.writes,
         mark=_mark(case, (status.scalings or 0) + 1, now),
-        tells=(*_untold(case), *_override(case), _scaled(case)),
+        tells=(*untold(case), *override(case), scaled(case)),
         after=_patience(seen),
         due=case.hold.began,
     )
@@ -164,9 +161,9 @@ def refused(seen: Seen, why: str, now: Instant) -> TimeWindowScalerStatus:
     return journaled(seen.scaler, _with_conditions(seen, verdicts, now), seen.recorded, now)
 
 
-def _report(case: "_Case", now: Instant) -> Decision:
+def _report(case: Case, now: Instant) -> Decision:
     seen = case.seen
-    verdicts = [_ready(case), _reconciling(case), _degraded(seen), *_autoscaled(case)]
+    verdicts = [ready(case), reconciling(case), degraded(seen), *autoscaled(case)]
     before = seen.scaler.status
     mark = _scaling(case, now)
     status = msgspec.structs.replace(
@@ -179,76 +176,14 @@ def _report(case: "_Case", now: Instant) -> Decision:
         scalings=mark.number if mark else before.scalings,
     )
     news = [scaling(mark)] if mark else []
-    if _overrides(case):
+    if overrides(case):
         news.append(News("window.overridden", case.hold.message))
-    skipped = tuple(_skipped(case))
-    news += [News("scaling.skipped", tell.message) for tell in skipped]
+    not_now = tuple(skipped(case))
+    news += [News("scaling.skipped", tell.message) for tell in not_now]
     return Decision(
         status=journaled(seen.scaler, status, seen.recorded, now, *news),
-        tells=(*_override(case), *skipped, *_untold(case)),
+        tells=(*override(case), *not_now, *untold(case)),
         after=_look_again(seen, case.hold, now),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Hold:
-    """What shall hold now, and why."""
-
-    effective: int
-    expiry: Instant | None
-    window: str
-    reason: Reason
-    message: str
-    began: Instant | None
-    boundary: Instant | None
-
-
-def _hold(seen: Seen, now: Instant) -> _Hold:
-    status, spec = seen.scaler.status, seen.scaler.spec
-    answer = seen.timeline.at(now) if seen.timeline else None
-    wanted = answer.value if answer else seen.default_replicas
-    running_out = Instant(status.grace_period_expiry) if status.grace_period_expiry else None
-    effective, expiry = apply_grace(wanted, _last_wanted(seen), running_out, spec.grace_period_seconds, now)
-    if answer is None:
-        message = f"{wanted} replicas, the default, because the zone {spec.timezone} is unknown."
-    elif expiry:
-        message = f"{effective} replicas are kept until {expiry.format_iso(unit='second')}, then {wanted}."
-    else:
-        message = answer.message
-    return _Hold(
-        effective=effective,
-        expiry=expiry,
-        window=answer.window if answer else OFF_HOURS,
-        reason=answer.reason if answer else Reason.INVALID_TIMEZONE,
-        message=message,
-        began=answer.since if answer else None,
-        boundary=answer.until if answer else None,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Case:
-    """A target that is there, and how far it is from what shall hold."""
-
-    seen: Seen
-    workload: Workload
-    hold: _Hold
-    old: int
-    new: int
-    writes: tuple[Patch, ...]
-    reached: bool
-
-
-def _case(seen: Seen, workload: Workload, hold: _Hold) -> _Case:
-    writes = steps(workload, seen.autoscaler, hold.effective)
-    return _Case(
-        seen=seen,
-        workload=workload,
-        hold=hold,
-        old=level(workload, seen.autoscaler),
-        new=reachable(workload, seen.autoscaler, hold.effective),
-        writes=writes,
-        reached=not writes and is_reached(workload, seen.autoscaler, hold.effective),
     )
 
 
@@ -264,21 +199,7 @@ def _patience(seen: Seen) -> float:
     return min(SETTLE_SECONDS + seen.settling / SETTLED_A_SECOND, LONGEST_TRAIL_SECONDS)
 
 
-def _last_wanted(seen: Seen) -> int | None:
-    """What was wanted when the target was last written, or looked at."""
-    return seen.mark.wanted if seen.mark else seen.scaler.status.effective_replicas
-
-
-def _drifted(case: _Case) -> bool:
-    """Whether somebody else has changed the number: what is wanted has not changed since it was set."""
-    status = case.seen.scaler.status
-    known = case.seen.mark is not None or case.seen.wrote_at is None
-    ready = find(status.conditions, READY)
-    let_be = bool(status.paused) or (ready is not None and ready.reason in _LETS_BE)
-    return known and not let_be and _last_wanted(case.seen) == case.hold.effective
-
-
-def _mark(case: _Case, number: int, now: Instant, *, old: int | None = None) -> Mark:
+def _mark(case: Case, number: int, now: Instant, *, old: int | None = None) -> Mark:
     return Mark(
         scaler=case.seen.scaler.metadata.uid,
         number=number,
@@ -287,120 +208,17 @@ def _mark(case: _Case, number: int, now: Instant, *, old: int | None = None) -> 
         new=case.new,
         wanted=case.hold.effective,
         window=case.hold.window,
-        drift=_drifted(case),
+        drift=drifted(case),
     )
 
 
-def _scaling(case: _Case, now: Instant) -> Mark | None:
+def _scaling(case: Case, now: Instant) -> Mark | None:
     """The scaling that this status is the first to tell of."""
     seen, status = case.seen, case.seen.scaler.status
-    if seen.mark or not (seen.wrote_at or _is_unrecorded(case)):
+    if seen.mark or not (seen.wrote_at or is_unrecorded(case)):
         return seen.mark
     number, old = (status.scalings or 0) + 1, status.effective_replicas
     return _mark(case, number, seen.wrote_at or now, old=old)
-
-
-def _scaled(case: _Case) -> Tell:
-    message = (
-        f"Corrected manual drift from {case.old} to {case.new} replicas"
-        if _drifted(case)
-        else _from_to(case, case.old, case.new)
-    )
-    return Tell(reason="ScaledUp" if case.new > case.old else "ScaledDown", message=message)
-
-
-def _untold(case: _Case) -> Iterator[Tell]:
-    """A transition that was written by a process which did not live to tell it."""
-    mark, before = case.seen.mark, case.seen.scaler.status.effective_replicas
-    old, new = (mark.old, mark.new) if mark else (before, case.hold.effective)
-    if old is not None and case.seen.wrote_at is None and (mark or (case.reached and _is_unrecorded(case))):
-        yield Tell(reason="ScaledUp" if new > old else "ScaledDown", message=_from_to(case, old, new))
-
-
-def _is_unrecorded(case: _Case) -> bool:
-    """Whether a target that can bear no mark went to a new number of which nobody has told.
-
-    Somebody may have set the very number by hand just before the boundary; then this tells of one scaling
-    too many, which is better than one too few.
-    """
-    seen, effective = case.seen, case.seen.scaler.status.effective_replicas
-    bears_none = bool(case.workload.place.subresource) and seen.autoscaler is None
-    known = effective in {None, case.hold.effective}
-    return bears_none and seen.wrote_at is None and not known and not seen.scaler.spec.pause
-
-
-def _from_to(case: _Case, old: int, new: int) -> str:
-    return f"Scaled {case.seen.target} from {old} to {new}. {case.hold.message}"
-
-
-def _skipped(case: _Case) -> Iterator[Tell]:
-    """Told once for each pair of numbers: the condition remembers the last one."""
-    before = find(case.seen.scaler.status.conditions, READY)
-    if case.writes and (before is None or before.message != _paused(case)):
-        yield Tell(reason="ScalingSkipped", message=_paused(case))
-
-
-def _paused(case: _Case) -> str:
-    return (
-        f"Paused: would scale {case.seen.target} from {case.old} to {case.new} replicas. "
-        "Set spec.pause to false to let it."
-    )
-
-
-def _override(case: _Case) -> Iterator[Tell]:
-    if _overrides(case) and case.seen.wrote_at is None:
-        yield Tell(reason="WindowOverride", message=case.hold.message)
-
-
-def _overrides(case: _Case) -> bool:
-    """Once a holiday: the status still announces another boundary then, or none."""
-    status, boundary = case.seen.scaler.status, case.hold.boundary
-    announced = boundary is not None and status.next_boundary == whole_second(boundary)
-    told = announced and status.observed_generation == case.seen.scaler.metadata.generation
-    return case.hold.reason in {Reason.HOLIDAY_CLOSED, Reason.HOLIDAY_OPEN} and not told
-
-
-def _ready(case: _Case) -> Verdict:
-    if case.reached:
-        return Verdict(READY, True, "Reconciled", case.hold.message)
-    if case.writes:
-        return Verdict(READY, False, "TargetMismatch", _paused(case))
-    message = f"{case.seen.target} is set to {case.new} replicas and has {case.workload.running}."
-    return Verdict(READY, False, "TargetMismatch", message)
-
-
-def _reconciling(case: _Case) -> Verdict:
-    scaler = case.seen.scaler
-    if case.hold.expiry:
-        return Verdict(RECONCILING, True, "WindowTransition", case.hold.message)
-    if case.reached or scaler.spec.pause:
-        return Verdict(RECONCILING, False, "Stable")
-    before = find(scaler.status.conditions, RECONCILING)
-    still = before is not None and before.status == "True" and before.reason == "ConfigurationChange"
-    changed = scaler.status.observed_generation != scaler.metadata.generation
-    return Verdict(RECONCILING, True, "ConfigurationChange" if changed or still else "WindowTransition")
-
-
-def _degraded(seen: Seen) -> Verdict:
-    if not seen.troubles:
-        return Verdict(DEGRADED, False, "OperationalNormal")
-    return Verdict(DEGRADED, True, seen.troubles[0].reason, " ".join(t.message for t in seen.troubles))
-
-
-def _autoscaled(case: _Case) -> Iterator[Verdict]:
-    """Say where the number goes when it does not go to the target itself."""
-    match case.seen.autoscaler:
-        case Horizontal(place=place):
-            message = f"The number is set as minReplicas of HorizontalPodAutoscaler {place.name}."
-            if case.new < case.hold.effective:
-                message += f" Its maxReplicas is {case.new}; raise it to get {case.hold.effective}."
-            yield Verdict(AUTOSCALED, True, "HorizontalPodAutoscaler", message)
-        case Keda(place=place):
-            message = f"The KEDA ScaledObject {place.name} is paused at the number."
-            yield Verdict(AUTOSCALED, True, "ScaledObject", message)
-        case None:
-            if find(case.seen.scaler.status.conditions, AUTOSCALED):
-                yield Verdict(AUTOSCALED, False, "NoAutoscaler", "The number is set on the target itself.")
 
 
 def _with_conditions(seen: Seen, verdicts: list[Verdict], now: Instant) -> TimeWindowScalerStatus:
@@ -414,7 +232,7 @@ def _with_conditions(seen: Seen, verdicts: list[Verdict], now: Instant) -> TimeW
     )
 
 
-def _holding(status: TimeWindowScalerStatus, hold: _Hold) -> TimeWindowScalerStatus:
+def _holding(status: TimeWindowScalerStatus, hold: Hold) -> TimeWindowScalerStatus:
     return msgspec.structs.replace(
         status,
         current_window=hold.window,
@@ -424,7 +242,7 @@ def _holding(status: TimeWindowScalerStatus, hold: _Hold) -> TimeWindowScalerSta
     )
 
 
-def _look_again(seen: Seen, hold: _Hold, now: Instant) -> float:
+def _look_again(seen: Seen, hold: Hold, now: Instant) -> float:
     """When to look by ourselves; a change of anything that was gathered comes earlier."""
     times = [LONGEST_SECONDS]
     if hold.boundary:

@@ -11,6 +11,13 @@ from hibernator.decisions.scaler_mark import Mark
 from hibernator.decisions.scaling import Autoscaler, Patch, Workload
 from hibernator.schedule.scaler import ScalerTimeline
 
+READY: Final = "Ready"
+RECONCILING: Final = "Reconciling"
+AUTOSCALED: Final = "Autoscaled"
+HIBERNATED: Final = "TargetHibernated"  # reasons of Ready
+UNREADABLE: Final = "TargetUnreadable"
+REFUSED: Final = "TargetRefused"
+
 LONGEST_SECONDS: Final = 86_400.0  # to the next look, whatever happens
 
 

@@ -1,0 +1,101 @@
+"""What a scaler says about where it stands: its conditions, and the events for people."""
+
+from collections.abc import Iterator
+
+from hibernator.decisions.conditions import Verdict, find, whole_second
+from hibernator.decisions.scaling import Horizontal, Keda
+from hibernator.decisions.timewindowscaler_case import Case, drifted, is_unrecorded
+from hibernator.decisions.timewindowscaler_journal import DEGRADED
+from hibernator.decisions.timewindowscaler_terms import AUTOSCALED, READY, RECONCILING, Seen, Tell
+from hibernator.schedule.verdicts import Reason
+
+
+def scaled(case: Case) -> Tell:
+    message = (
+        f"Corrected manual drift from {case.old} to {case.new} replicas"
+        if drifted(case)
+        else _from_to(case, case.old, case.new)
+    )
+    return Tell(reason="ScaledUp" if case.new > case.old else "ScaledDown", message=message)
+
+
+def untold(case: Case) -> Iterator[Tell]:
+    """A transition that was written by a process which did not live to tell it."""
+    mark, before = case.seen.mark, case.seen.scaler.status.effective_replicas
+    old, new = (mark.old, mark.new) if mark else (before, case.hold.effective)
+    if old is not None and case.seen.wrote_at is None and (mark or (case.reached and is_unrecorded(case))):
+        yield Tell(reason="ScaledUp" if new > old else "ScaledDown", message=_from_to(case, old, new))
+
+
+def _from_to(case: Case, old: int, new: int) -> str:
+    return f"Scaled {case.seen.target} from {old} to {new}. {case.hold.message}"
+
+
+def skipped(case: Case) -> Iterator[Tell]:
+    """Told once for each pair of numbers: the condition remembers the last one."""
+    before = find(case.seen.scaler.status.conditions, READY)
+    if case.writes and (before is None or before.message != _paused(case)):
+        yield Tell(reason="ScalingSkipped", message=_paused(case))
+
+
+def _paused(case: Case) -> str:
+    return (
+        f"Paused: would scale {case.seen.target} from {case.old} to {case.new} replicas. "
+        "Set spec.pause to false to let it."
+    )
+
+
+def override(case: Case) -> Iterator[Tell]:
+    if overrides(case) and case.seen.wrote_at is None:
+        yield Tell(reason="WindowOverride", message=case.hold.message)
+
+
+def overrides(case: Case) -> bool:
+    """Once a holiday: the status still announces another boundary then, or none."""
+    status, boundary = case.seen.scaler.status, case.hold.boundary
+    announced = boundary is not None and status.next_boundary == whole_second(boundary)
+    told = announced and status.observed_generation == case.seen.scaler.metadata.generation
+    return case.hold.reason in {Reason.HOLIDAY_CLOSED, Reason.HOLIDAY_OPEN} and not told
+
+
+def ready(case: Case) -> Verdict:
+    if case.reached:
+        return Verdict(READY, True, "Reconciled", case.hold.message)
+    if case.writes:
+        return Verdict(READY, False, "TargetMismatch", _paused(case))
+    message = f"{case.seen.target} is set to {case.new} replicas and has {case.workload.running}."
+    return Verdict(READY, False, "TargetMismatch", message)
+
+
+def reconciling(case: Case) -> Verdict:
+    scaler = case.seen.scaler
+    if case.hold.expiry:
+        return Verdict(RECONCILING, True, "WindowTransition", case.hold.message)
+    if case.reached or scaler.spec.pause:
+        return Verdict(RECONCILING, False, "Stable")
+    before = find(scaler.status.conditions, RECONCILING)
+    still = before is not None and before.status == "True" and before.reason == "ConfigurationChange"
+    changed = scaler.status.observed_generation != scaler.metadata.generation
+    return Verdict(RECONCILING, True, "ConfigurationChange" if changed or still else "WindowTransition")
+
+
+def degraded(seen: Seen) -> Verdict:
+    if not seen.troubles:
+        return Verdict(DEGRADED, False, "OperationalNormal")
+    return Verdict(DEGRADED, True, seen.troubles[0].reason, " ".join(t.message for t in seen.troubles))
+
+
+def autoscaled(case: Case) -> Iterator[Verdict]:
+    """Say where the number goes when it does not go to the target itself."""
+    match case.seen.autoscaler:
+        case Horizontal(place=place):
+            message = f"The number is set as minReplicas of HorizontalPodAutoscaler {place.name}."
+            if case.new < case.hold.effective:
+                message += f" Its maxReplicas is {case.new}; raise it to get {case.hold.effective}."
+            yield Verdict(AUTOSCALED, True, "HorizontalPodAutoscaler", message)
+        case Keda(place=place):
+            message = f"The KEDA ScaledObject {place.name} is paused at the number."
+            yield Verdict(AUTOSCALED, True, "ScaledObject", message)
+        case None:
+            if find(case.seen.scaler.status.conditions, AUTOSCALED):
+                yield Verdict(AUTOSCALED, False, "NoAutoscaler", "The number is set on the target itself.")
