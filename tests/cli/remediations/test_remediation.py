@@ -29,8 +29,8 @@ from support.remediation_scenes import (
 class People(RemediationScene):
     folder: Path
 
-    def ran(self, user: str, *arguments: str, groups: tuple[str, ...] = ("system:masters",)) -> Ran:
-        """What a user would get at home; in a real cluster their groups bring the permissions."""
+    def ran(self, user: str, *arguments: str, groups: tuple[str, ...] = ()) -> Ran:
+        """What a user would get at home."""
         document = yaml.safe_load(self.cluster.kubeconfig.read_text())
         document["users"][0]["user"] |= {"as": user, "as-groups": list(groups)}
         path = self.folder / f"{user}.yaml"
@@ -52,6 +52,7 @@ def people(
     )  # nobody types here who would be kept waiting
     scene = People(crds, namespace)
     scene.folder = tmp_path
+    scene.police()
     with capture_logs():  # the operator runs in this process, and would write into what commands print
         yield scene
 
@@ -92,7 +93,7 @@ async def test_a_remediation_is_found_looked_at_and_approved(people: People) -> 
 
 
 async def test_a_role_is_had_by_a_group_of_the_log_in(people: People) -> None:
-    call, groups = asyncio.to_thread, ("sre", "system:masters")
+    call, groups = asyncio.to_thread, ("sre",)
     async with running(people.cluster.kubeconfig, people.namespace, clock()) as run:
         people.apply(config_map(NAMESPACE_MAP, approversL1=BOB, approversL2="sre"))
         await run.settle()
@@ -154,7 +155,7 @@ def test_what_nobody_decided_in_time_cannot_be_decided(people: People) -> None:
 
 
 def test_somebody_without_permission_is_told_which_role_to_ask_for(people: People) -> None:
-    done = people.ran(BOB, "approve", "any", groups=())
+    done = people.ran("dave@company.com", "approve", "any")
     assert done.code == 4
     assert "ClusterRole hibernator-approver in the namespace" in done.err
 
