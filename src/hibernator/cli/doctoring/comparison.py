@@ -1,6 +1,8 @@
 """The first place at which what is installed is not what this version would install."""
 
-from typing import Any
+from typing import Any, Final
+
+_LEFT_OUT: Final[tuple[Any, ...]] = (None, "", [], {})  # by the API server, which writes nothing empty
 
 
 def difference(ours: Any, theirs: Any, path: str, *, more: bool = False) -> str:
@@ -8,6 +10,8 @@ def difference(ours: Any, theirs: Any, path: str, *, more: bool = False) -> str:
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for key, value in ours.items():
             if key not in theirs:
+                if value in _LEFT_OUT:
+                    continue
                 return f"{path}.{key}"
             if found := difference(value, theirs[key], f"{path}.{key}", more=more):
                 return found
