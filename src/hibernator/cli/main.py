@@ -22,6 +22,7 @@ from hibernator.cli import (
 )
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.offline import commands as offline
+from hibernator.cli.plain import forgive
 
 app = typer.Typer(
     name="hibernator",
@@ -71,6 +72,8 @@ app.command()(offline.convert)
 
 def main() -> None:
     """Run a command; whatever goes wrong ends in one sentence and a documented exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        forgive(stream)
     try:
         app()
     except CliError as error:

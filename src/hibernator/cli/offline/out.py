@@ -1,6 +1,5 @@
 """Where output goes: what was asked for to stdout, remarks to stderr, and never a crash over a character."""
 
-import io
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -13,7 +12,6 @@ from hibernator.cli.offline.pictures.ink import ASCII, UNICODE, Ink
 
 def console(width: int | None) -> Console:
     """The terminal, or a plain stream: Rich honours NO_COLOR, pipes and COLUMNS by itself."""
-    _forgive(sys.stdout)
     return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
 
 
@@ -30,7 +28,6 @@ def lines(target: Console, texts: Iterable[Text]) -> None:
 
 
 def line(text: str) -> None:
-    _forgive(sys.stdout)
     typer.echo(text)
 
 
@@ -40,12 +37,5 @@ def data(text: str) -> None:
 
 
 def notes(remarks: Sequence[str]) -> None:
-    _forgive(sys.stderr)
     for remark in remarks:
         typer.echo(f"note: {remark}", err=True)
-
-
-def _forgive(stream: object) -> None:
-    """A stream that cannot show a character shows a question mark."""
-    if isinstance(stream, io.TextIOWrapper):
-        stream.reconfigure(errors="replace")
