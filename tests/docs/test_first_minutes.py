@@ -15,11 +15,9 @@ from hibernator.controlplane.cluster import stop
 from hibernator.controlplane.progress import PlainReporter
 from hibernator.controlplane.versions import needed
 from support.controlplane import processes_in
+from support.pages import blocks
 
-README = Path(__file__).parents[2] / "README.md"
-_SECTION = re.compile(r"^## Five minutes.*?(?=^## )", re.MULTILINE | re.DOTALL)
 _LAST = "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"  # also where a command fails
-_BLOCK = re.compile(r"^```(?P<language>\w+)(?: (?P<name>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def test_what_the_readme_says_puts_a_deployment_to_sleep_and_wakes_it(tmp_path: Path) -> None:
@@ -59,13 +57,7 @@ def _lend_binaries(settings: dict[str, str]) -> None:
 
 def _script(folder: Path) -> str:
     """The shell blocks of the section as one script; blocks with a name become files."""
-    section = _SECTION.search(README.read_text(encoding="utf-8"))
-    assert section
-    commands = []
-    for block in _BLOCK.finditer(section[0]):
-        if block["name"]:
-            (folder / block["name"]).write_text(block["text"], encoding="utf-8")
-        else:
-            assert block["language"] == "sh"
-            commands.append(block["text"])
-    return "".join([_LAST, *commands])
+    _make, *section = blocks("README.md", "sh")
+    for file in blocks("README.md", "yaml"):
+        (folder / file.name).write_text(file.text, encoding="utf-8")
+    return "".join([_LAST, *(block.text for block in section)])

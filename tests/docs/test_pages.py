@@ -1,14 +1,15 @@
 """Every page of the documentation does what it says.
 
-In `README.md` and below `docs/`, the fenced blocks of a page are gone through from top to bottom, in a folder
-that has the files of `docs/examples` in it, both beside the reader and under `docs/examples`:
+The fenced blocks of a page are gone through from top to bottom, in a folder that has the files of
+`docs/examples` in it, both beside the reader and under `docs/examples`:
 
 - In a block marked `console`, each line that begins with `$ ` is run by bash, and what is printed must be the
   lines after it. A line `…` stands for any lines. Where no lines follow, anything may be printed. A command
   must succeed; to show one that does not, write `; echo "exit code $?"` after it.
-- A block marked `yaml` and a name is a file of that name. If it is also in `docs/examples`, it is the same.
+- A block marked `yaml` or `rego` and a name is a file of that name. If it is also in `docs/examples`, it is
+  the same.
 
-Other blocks are only for reading. Links to other files must lead somewhere.
+Other blocks are run by other tests: `test_every_block.py` says by which. Links must lead somewhere.
 """
 
 import os
@@ -23,12 +24,10 @@ from pathlib import Path
 import pytest
 
 from hibernator.cli.exits import Exit
+from support.pages import FENCE, PAGES, ROOT, blocks
 
-ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 
-_FENCE = re.compile(r"^```(?P<words>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)(?P<target>[^)#\s]+)[^)]*\)")
 _PROMPT, _ANYTHING = "$ ", "…"
@@ -86,14 +85,13 @@ def matches(expected: tuple[str, ...], printed: list[str]) -> bool:
 def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES, tmp_path, dirs_exist_ok=True)
     shutil.copytree(EXAMPLES, tmp_path / "docs" / "examples")
-    for fence in _FENCE.finditer(page.read_text(encoding="utf-8")):
-        language, _, name = fence["words"].partition(" ")
-        if language == "yaml" and name:
-            example = EXAMPLES / name
-            assert not example.exists() or example.read_text(encoding="utf-8") == fence["text"], name
-            (tmp_path / name).write_text(fence["text"], encoding="utf-8")
-        elif language == "console":
-            for command in commands(fence["text"]):
+    for block in blocks(page):
+        if block.language in {"yaml", "rego"} and block.name:
+            example = EXAMPLES / block.name
+            assert not example.exists() or example.read_text(encoding="utf-8") == block.text, block.name
+            (tmp_path / block.name).write_text(block.text, encoding="utf-8")
+        elif block.language == "console":
+            for command in commands(block.text):
                 printed = run(command.line, tmp_path)
                 if command.expected:
                     assert matches(command.expected, printed), "\n".join([command.line, *printed])
@@ -101,7 +99,7 @@ def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
-    prose = _CODE.sub("", _FENCE.sub("", page.read_text(encoding="utf-8")))
+    prose = _CODE.sub("", FENCE.sub("", page.read_text(encoding="utf-8")))
     broken = [link["target"] for link in _LINK.finditer(prose) if not (page.parent / link["target"]).exists()]
     assert broken == []
 

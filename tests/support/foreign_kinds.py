@@ -8,9 +8,7 @@ from support.cluster import ClusterInTest
 _ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
-def _definition(
-    group: str, kind: str, version: str, scope: str = "Namespaced", **more: Any
-) -> dict[str, Any]:
+def definition(group: str, kind: str, version: str, scope: str = "Namespaced", **more: Any) -> dict[str, Any]:
     plural = f"{kind.lower()}s"
     schema = {"type": "object", "properties": {"spec": _ANYTHING, "status": _ANYTHING}}
     return {
@@ -34,14 +32,14 @@ def _definition(
     }
 
 
-_SCALE = {
+SCALE = {
     "scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"},
     "status": {},
 }
 DEFINITIONS = (
-    _definition("keda.sh", "ScaledObject", "v1alpha1"),
-    _definition("argoproj.io", "Rollout", "v1alpha1", subresources=_SCALE),
-    _definition("karpenter.sh", "NodePool", "v1", "Cluster", subresources={"status": {}}),
+    definition("keda.sh", "ScaledObject", "v1alpha1"),
+    definition("argoproj.io", "Rollout", "v1alpha1", subresources=SCALE),
+    definition("karpenter.sh", "NodePool", "v1", "Cluster", subresources={"status": {}}),
 )
 
 

@@ -1,31 +1,26 @@
 """The guide to an emergency exception, lived through: by the people in it, and as their terminals show it."""
 
 import asyncio
-import re
 import shlex
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
 from hibernator.cli import exception as commands
 from support.clock import ManualClock
 from support.command import hibernator
+from support.pages import blocks
 from support.people import People
-
-GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "emergency-exception.md"
-_FENCE = re.compile(r"^```(?P<words>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def steps() -> Iterator[tuple[str, list[str], str]]:
     """Who types what, and what they see: a block for the shell that names somebody, and the next one."""
-    blocks = [(match["words"].split(), match["text"]) for match in _FENCE.finditer(GUIDE.read_text("utf-8"))]
-    for (words, typed), (_, seen) in pairwise(blocks):
-        if len(words) == 2 and words[0] == "sh":
-            program, *arguments = shlex.split(typed.replace("\\\n", " "))
+    for typed, seen in pairwise(blocks("docs/guides/emergency-exception.md")):
+        if typed.language == "sh" and typed.name:
+            program, *arguments = shlex.split(typed.text.replace("\\\n", " "))
             assert program == "hibernator"
-            yield f"{words[1]}@company.com", arguments, seen
+            yield f"{typed.name}@company.com", arguments, seen.text
 
 
 async def test_an_emergency_exception_from_need_to_expiry(

@@ -1,0 +1,75 @@
+"""The page about the audit trail: its commands on a trail, and its Python on events and in a controller."""
+
+import ast
+import asyncio
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from whenever import Instant
+
+from hibernator.api.hibernateplan import PLANS, HibernatePlan
+from hibernator.audit.database import Database
+from hibernator.audit.event import Actor, Resource, event
+from hibernator.audit.store import Store
+from hibernator.audit.trail import Trail
+from support.cluster import ClusterInTest
+from support.pages import Shell, blocks
+
+PAGE = "docs/guides/audit.md"
+PARTY = Resource(
+    group="hibernator.ardikabs.com", kind="ScheduleException", namespace="shop", name="party", uid="uid"
+)
+
+
+SPEC = {"spec": {"schedule": {"timezone": "UTC", "offHours": []}, "targets": []}}
+
+
+async def test_the_trail_is_read_followed_exported_and_checked(
+    cluster: ClusterInTest, tmp_path: Path
+) -> None:
+    read, check = blocks(PAGE, "sh")
+    check_one, _for_controllers = blocks(PAGE, "python")
+    (tmp_path / "your-log-shipper").write_text("#!/bin/sh\nexec cat\n", "utf-8")
+    (tmp_path / "your-log-shipper").chmod(0o755)
+    url = f"sqlite:///{tmp_path}/audit.db"
+    async with Database(url) as database:
+        store = Store(database, now=Instant.now)
+        await store.prepare()
+        bob = Actor(type="user", id="bob@example.com")
+        made = event("scheduleexception.approved", PARTY, at=Instant.now(), identity=(1,), actor=bob)
+        await store.append(await store.claim("test"), [made])
+    shell = Shell(cluster, tmp_path, more={"HIBERNATOR_DATABASE": url})
+    lines = read.text.replace("1234", "0").splitlines()
+    said = [shell.follow(line) if "--follow" in line else shell.type(line) for line in lines]
+    assert "party" in said[0]
+    assert all(said[index] for index in (1, 4))  # bob's event, and that of the shipper
+
+    *_, exported = (tmp_path / "march.ndjson").read_text("utf-8").splitlines()
+    exec(check_one.text, {"json": json, "hashlib": hashlib, "line": exported})  # noqa: S102  a page of ours
+    last = json.loads(exported)
+    known = f"{last['sequence']}:{last['hash']}"
+    assert "whole" in shell.type(check.text.replace("1234:5f0e…", known))
+
+
+async def test_a_controller_records_as_the_page_says(tmp_path: Path) -> None:
+    _check_one, for_controllers = blocks(PAGE, "python")
+    async with Database(f"sqlite:///{tmp_path}/audit.db") as database:
+        store = Store(database, now=Instant.now)
+        await store.prepare()
+        trail = Trail(store, identity="test")
+        trail.lead()
+        written = {"metadata": {"name": "nights", "namespace": "shop"}, "status": {"cycle": 1}} | SPEC
+        names: dict[str, Any] = {"event": event, "Resource": Resource, "PLANS": PLANS, "trail": trail}
+        names |= {"plan": msgspec.convert(written, HibernatePlan)}
+        names |= {"started_at": Instant("2026-03-02T20:00:00Z")}
+        code = compile(for_controllers.text, PAGE, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        writing = asyncio.create_task(trail.run())
+        try:
+            await eval(code, names)  # noqa: S307  a page of ours
+            assert trail.has(names["told"].id)
+        finally:
+            writing.cancel()
+            await asyncio.wait([writing])
