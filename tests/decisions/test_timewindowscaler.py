@@ -132,6 +132,22 @@ def test_once_the_target_has_followed_one_status_tells_it_all() -> None:
     assert decision.tells == ()
 
 
+def test_whoever_sets_the_target_back_each_time_starts_no_race() -> None:
+    sets = tuple((MONDAY_10 - TimeDelta(seconds=10 * back), 5) for back in reversed(range(6)))
+    fought = seen(deployment(3), {"effectiveReplicas": 5}, sets=sets)
+    decision = decide(fought, MONDAY_10)
+    assert (decision.writes, decision.after) == ((), 10.0)
+    assert (condition(decision, "Ready").reason, condition(decision, "Degraded").status) == (
+        "TargetContested",
+        "True",
+    )
+    told = replace(fought, scaler=msgspec.structs.replace(fought.scaler, status=decision.status))
+    assert decide(told, MONDAY_10 + TimeDelta(seconds=9)).status == decision.status
+    assert decide(told, MONDAY_10 + TimeDelta(seconds=10)).writes
+    assert decide(replace(fought, sets=sets[1:]), MONDAY_10).writes
+    assert decide(replace(fought, sets=tuple((at, 4) for at, _ in sets)), MONDAY_10).writes
+
+
 def test_a_refusal_is_told_once_however_it_is_worded() -> None:
     case = seen(deployment(1), {"effectiveReplicas": 1})
     told = refused(case, "a freeze since 09:00:01", MONDAY_10)

@@ -4,6 +4,7 @@ What is kept between two looks (readings, the moment of the last write) only sav
 all of it again from the objects.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from random import Random
@@ -25,7 +26,7 @@ from hibernator.controllers.targets import Target, Targets, is_refusal, scaled_b
 from hibernator.controllers.timewindowscaler_readings import Readings
 from hibernator.decisions.scaler_mark import marked, newest
 from hibernator.decisions.scaling import Patch, Workload
-from hibernator.decisions.timewindowscaler import decide, refused
+from hibernator.decisions.timewindowscaler import MOST_SETS, decide, refused
 from hibernator.decisions.timewindowscaler_terms import REFUSED, Decision, Pace, Seen, Trouble
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
@@ -93,6 +94,7 @@ class ScalerReconciler:
         self._pace = pace
         self._random = Random()
         self._wrote: dict[Key, Instant] = {}
+        self._sets: dict[Key, deque[tuple[Instant, int]]] = {}
 
     async def reconcile(self, key: Key) -> Result:
         scaler = self._scalers.get(*key)
@@ -128,6 +130,7 @@ class ScalerReconciler:
             asleep_by=marks.asleep_by,
             is_measured=wanted.is_measured,
             wrote_at=self._wrote.get(key),
+            sets=tuple(self._sets.get(key, ())),
             settling=len(self._wrote) - (key in self._wrote),
             mark=newest(marks.scalings, scaler.metadata.uid, scaler.status.scalings or 0),
             recorded=journal_audit.recorded(self._trail, SCALERS, scaler, scaler.status.journal),
@@ -148,7 +151,10 @@ class ScalerReconciler:
         for patch in marked(decision.writes, decision.mark) if decision.mark else ():
             await self._write_target(patch, replace(seen, scaler=scaler))
             self._wrote[key] = self._clock.now()
-        if decision.writes:
+        if decision.writes and decision.mark:
+            self._sets.setdefault(key, deque(maxlen=MOST_SETS)).append(
+                (self._clock.now(), decision.mark.wanted)
+            )
             self._count(decision)
         if decision.status:
             wrote = decision.status != scaler.status
@@ -215,6 +221,7 @@ class ScalerReconciler:
     def _forget(self, key: Key) -> None:
         self._readings.forget(key)
         self._wrote.pop(key, None)
+        self._sets.pop(key, None)
 
 
 def scaler_controller(

@@ -20,6 +20,7 @@ from hibernator.decisions.scaling import ASLEEP_MARK
 from hibernator.decisions.timewindowscaler_case import Case, Hold, case_of, drifted, hold_at, is_unrecorded
 from hibernator.decisions.timewindowscaler_journal import DEGRADED, journaled, scaling, told_of
 from hibernator.decisions.timewindowscaler_terms import (
+    CONTESTED,
     HIBERNATED,
     LONGEST_SECONDS,
     READY,
@@ -48,6 +49,8 @@ LONGEST_TRAIL_SECONDS: Final = 120.0
 MISSING_TARGET_SECONDS: Final = 30.0
 MISTAKE_SECONDS: Final = 300.0
 EXTERNAL_SECONDS: Final = 30.0  # how often a number from outside is read again
+MOST_SETS: Final = 6  # of the same number, within so long: who sets it back as often does not give in either
+CONTEST_SECONDS: Final = 60.0
 
 
 def decide(seen: Seen, now: Instant) -> Decision:
@@ -63,7 +66,7 @@ def decide(seen: Seen, now: Instant) -> Decision:
     if seen.asleep_by and case.old == 0:
         return _let_sleep(case, now)
     if case.writes and not seen.scaler.spec.pause:
-        return _scale(case, now)
+        return _wait_out(case, left, now) if (left := _contested(case, now)) > 0 else _scale(case, now)
     if not case.reached and (left := _settling(seen, now)) > 0:
         return Decision(after=left)
     return _report(case, now)
@@ -124,6 +127,27 @@ def _let_sleep(case: Case, now: Instant) -> Decision:
     return Decision(
         status=journaled(seen.scaler, status, seen.recorded, now), after=_look_again(seen, case.hold, now)
     )
+
+
+def _contested(case: Case, now: Instant) -> float:
+    """For how long to leave a target to somebody who sets it back each time."""
+    times = [at for at, wanted in case.seen.sets if wanted == case.hold.effective and at <= now]
+    return CONTEST_SECONDS - (now - times[-MOST_SETS]).total("seconds") if len(times) >= MOST_SETS else 0.0
+
+
+def _wait_out(case: Case, seconds: float, now: Instant) -> Decision:
+    seen = case.seen
+    message = (
+        f"Somebody sets {seen.target} to another number each time that it is set to {case.new}. Let only one "
+        "of the two set it; its managed fields tell who else does. It is set again after a minute."
+    )
+    verdicts = [
+        Verdict(READY, False, CONTESTED, message),
+        Verdict(RECONCILING, False, "Stable"),
+        Verdict(DEGRADED, True, CONTESTED, message),
+    ]
+    status = journaled(seen.scaler, _with_conditions(seen, verdicts, now), seen.recorded, now)
+    return Decision(status=status, after=seconds)
 
 
 def _scale(case: Case, now: Instant) -> Decision:

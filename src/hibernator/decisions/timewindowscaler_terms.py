@@ -17,6 +17,7 @@ AUTOSCALED: Final = "Autoscaled"
 HIBERNATED: Final = "TargetHibernated"  # reasons of Ready
 UNREADABLE: Final = "TargetUnreadable"
 REFUSED: Final = "TargetRefused"
+CONTESTED: Final = "TargetContested"
 
 LONGEST_SECONDS: Final = 86_400.0  # to the next look, whatever happens
 
@@ -63,6 +64,7 @@ class Seen:
     wrote_at: Instant | None = (
         None  # when this process last wrote the target, if the status does not tell yet
     )
+    sets: tuple[tuple[Instant, int], ...] = ()  # when this process last set the target, and to what
     settling: int = 0  # how many other targets have yet to follow what this process wrote
     mark: Mark | None = None  # what the target bears of a scaling that the status does not tell of yet
     recorded: frozenset[int] = frozenset()  # what of the journal the audit trail has

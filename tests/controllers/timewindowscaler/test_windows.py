@@ -68,6 +68,27 @@ async def test_what_ran_before_is_durable_before_the_target_is_touched(scene: Sc
     assert touched[:2] == [("timewindowscalers", "status", "hours"), ("deployments", "", "web")]
 
 
+async def test_whoever_sets_the_number_back_each_time_is_told_of_and_tried_again_in_a_minute(
+    scene: Scene,
+) -> None:
+    def meddle() -> None:
+        scene.cluster.kubectl("scale", "deployment/web", "--replicas=7", "-n", scene.namespace)
+
+    scene.apply(workload(), scaler())
+    async with running(scene.cluster.kubeconfig, scene.namespace) as run:
+        await run.until(lambda: scene.condition("Ready").get("status") == "True")
+        for _ in range(5):
+            meddle()
+            await run.until(lambda: scene.replicas() == 1)
+        meddle()
+        await run.until(lambda: scene.condition("Ready").get("reason") == "TargetContested")
+        assert scene.replicas() == 7
+        await run.advance(60)
+        await run.until(lambda: scene.replicas() == 1)
+        await run.until(lambda: scene.condition("Ready").get("status") == "True")
+        assert scene.condition("Degraded")["status"] == "False"
+
+
 async def test_manual_drift_is_corrected_at_once_and_told(scene: Scene) -> None:
     scene.apply(workload(), scaler())
     async with running(scene.cluster.kubeconfig, scene.namespace) as run:
