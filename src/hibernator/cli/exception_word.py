@@ -6,7 +6,6 @@ knows addresses and roles: it is waited for a little, and not longer.
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Final, TypeVar
 
 from hibernator.api.exceptionstatus import HistoryEntry
@@ -17,6 +16,7 @@ from hibernator.cli.exits import CliError
 from hibernator.decisions.conditions import find
 from hibernator.decisions.scheduleexception_status import READY
 from hibernator.kube.client import Client
+from hibernator.kube.clock import steady
 
 T = TypeVar("T", bound=Object)
 
@@ -42,13 +42,13 @@ async def heard(client: Client, name: str, namespace: str, user: str) -> str:
 async def look_until(
     fact: Callable[[T], bool], client: Client, kind: Kind[T], name: str, namespace: str
 ) -> None:
-    """Look again and again until something is so, but not for long."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(LONGEST_SECONDS):
-            while True:
-                if fact(await client.get(kind, name, namespace)):
-                    return
-                await asyncio.sleep(_LOOK_EVERY)
+    """Look again and again until something is so, but not for long.
+
+    No look is broken off: its connection would still be closing when the command ends. It has a deadline.
+    """
+    give_up = steady() + LONGEST_SECONDS
+    while not fact(await client.get(kind, name, namespace)) and steady() < give_up:
+        await asyncio.sleep(_LOOK_EVERY)
 
 
 def _is_under_way(exception: ScheduleException) -> bool:
