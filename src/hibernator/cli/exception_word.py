@@ -47,7 +47,9 @@ async def look_until(
     No look is broken off: its connection would still be closing when the command ends. It has a deadline.
     """
     give_up = steady() + LONGEST_SECONDS
-    while not fact(await client.get(kind, name, namespace)) and steady() < give_up:
+    while True:
+        if fact(await client.get(kind, name, namespace)) or steady() >= give_up:
+            return
         await asyncio.sleep(_LOOK_EVERY)
 
 
