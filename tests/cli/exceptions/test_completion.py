@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from hibernator.cli import names
 from hibernator.cli.completion import main
 from support.cluster import ClusterInTest
 from support.exception_scenes import EVERY_DAY, ExceptionScene, exception, hours
@@ -47,6 +48,7 @@ def test_names_come_from_the_cluster(
     valid: dict[str, Any] = {"validFrom": "2026-03-02T00:00:00Z", "validUntil": "2026-03-03T00:00:00Z"}
     scene = ExceptionScene(crds, namespace)
     scene.apply(*(exception(name, **spec, **valid) for name in ("event", "evening", "other")))
+    monkeypatch.setattr(names, "_PATIENCE_SECONDS", 60.0)  # however slow this machine is
     given = [f"--kubeconfig={crds.kubeconfig}", "-n", namespace]
     words = ["exception", "approve", *given, "ev"]
     assert proposed(monkeypatch, capsys, *words) == ["evening", "event", ":4"]
