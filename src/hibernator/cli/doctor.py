@@ -86,7 +86,7 @@ async def _examine(
             return [each async for each in _all(Patient(asker, home, chosen.database if told else ""))]
     except (BadCredentials, UnreachableError) as error:
         fix = "Check the address in the kubeconfig, the network between, and --context."
-        return [Finding("cluster", Level.FAIL, f"it cannot be reached: {error}", fix)]
+        return [Finding("cluster", Level.FAIL, str(error), fix)]
 
 
 async def _all(patient: "Patient") -> "Findings":

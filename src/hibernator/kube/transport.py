@@ -216,10 +216,11 @@ async def _send_once(
 def _lost(call: Call, error: Exception) -> ApiError:
     """No answer, or half of one."""
     sent = not isinstance(error, _NOT_SENT)
-    return Unavailable(_told(error), maybe_committed=sent and not call.reads, request=str(call))
+    return Unavailable(told(error), maybe_committed=sent and not call.reads, request=str(call))
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
+    """Why there was no answer, for people."""
     match error:
         case aiohttp.ClientConnectorCertificateError():
             return f"the API server's certificate is not to be trusted: {error.certificate_error}"
