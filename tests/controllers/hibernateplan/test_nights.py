@@ -72,6 +72,16 @@ async def test_the_status_tells_of_the_night(scene: PlanScene) -> None:
         ]
 
 
+async def test_a_target_that_covers_nothing_says_so(scene: PlanScene) -> None:
+    scene.apply(plan(workloads("none", scene.namespace, "StatefulSet")))
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        assert scene.phase() == "Hibernated"
+        assert "Nothing was found" in scene.plan_status()["targets"][0]["message"]
+        await run.advance_to(MORNING)
+        assert scene.phase() == "Active"
+
+
 async def test_what_wakes_things_is_written_before_anything_sleeps(scene: PlanScene) -> None:
     scene.create(workload(replicas=2), plan(workloads("shop", scene.namespace)))
     async with scene.operator() as run:
