@@ -194,15 +194,16 @@ class RemediationReconciler:
 
     async def _write(self, remediation: RemediationRequest, status: RemediationRequestStatus) -> None:
         metadata = remediation.metadata
-        written = await self._client.patch(
-            REMEDIATIONS,
-            metadata.name,
-            metadata.namespace,
-            {"status": merge_patch(encode(remediation.status), encode(status))},
-            resource_version=metadata.resource_version,
-            subresource="status",
-        )
-        self._remediations.wrote(written)
+        with suppress(NotFound):  # it was deleted meanwhile, and nobody asks any more
+            written = await self._client.patch(
+                REMEDIATIONS,
+                metadata.name,
+                metadata.namespace,
+                {"status": merge_patch(encode(remediation.status), encode(status))},
+                resource_version=metadata.resource_version,
+                subresource="status",
+            )
+            self._remediations.wrote(written)
 
 
 def _place(remediation: RemediationRequest) -> str:
