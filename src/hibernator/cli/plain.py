@@ -6,9 +6,10 @@ import os
 from typing import Final, TextIO
 
 _HANDLER: Final = "hibernator-plain"
+# As wide as what they stand for, so that what fits a terminal still does.
 _NEAREST: Final = {
-    "…": "...",
-    "→": "->",
+    "…": "~",
+    "→": ">",
     "·": ".",
     "✓": "+",
     "✗": "x",
