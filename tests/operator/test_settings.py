@@ -1,11 +1,17 @@
 """Settings: three ways to say the same, and mistakes told where they were made."""
 
+import socket
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
 
 from hibernator.audit.database import DEFAULT_URL
+from hibernator.kube import credentials
+from hibernator.kube.serving import CannotListenError, Server
+from hibernator.operator.app import operator
 from hibernator.operator.settings import Settings, SettingsError, fields, flag, settings, variable
+from support.kubeconfigs import write_kubeconfig
 
 
 def test_without_any_source_the_defaults_hold() -> None:
@@ -63,6 +69,35 @@ def test_a_mistake_in_the_file_names_the_file(tmp_path: Path, text: str, message
 def test_a_file_that_is_not_there_is_told_by_its_name(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"nowhere\.yaml cannot be read: No such file"):
         settings({}, {}, tmp_path / "nowhere.yaml")
+
+
+@pytest.mark.parametrize("written", ["abc", "8080", "0.0.0.0:", "0.0.0.0:http", ":99999", ":-1"])
+@pytest.mark.parametrize("name", ["listen", "webhook_listen"])
+def test_an_address_without_a_port_that_there_is_is_refused(name: str, written: str) -> None:
+    with pytest.raises(SettingsError, match="write host:port"):
+        settings({name: written}, {})
+
+
+@pytest.mark.parametrize("written", [":8080", "[::1]:8080", "10.0.0.1:0"])
+def test_an_address_may_leave_out_the_host_or_be_one_of_ipv6(written: str) -> None:
+    assert settings({"listen": written}, {}).listen == written
+
+
+def test_a_port_that_another_process_has_is_told_with_its_address() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(
+            CannotListenError, match=f"127.0.0.1:{port} cannot be listened at: Address already"
+        ):
+            Server(Starlette(), host="127.0.0.1", port=port)
+
+
+async def test_a_database_that_is_no_url_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    kubeconfig = write_kubeconfig(tmp_path / "k", cluster={"server": "https://127.0.0.1:1"}, user={})
+    chosen = settings({"database": "audit.db", "listen": "127.0.0.1:0"}, {})
+    with pytest.raises(SettingsError, match="database cannot be used: The database is not given as a URL"):
+        async with operator(chosen, credentials.find(str(kubeconfig))):
+            pass
 
 
 def test_a_jitter_that_ends_before_it_begins_is_refused() -> None:

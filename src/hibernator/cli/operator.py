@@ -55,6 +55,7 @@ def _operator(chosen: Settings) -> None:
     from hibernator.kube.errors import BadCredentials
     from hibernator.kube.manager import stopped_by_signals
     from hibernator.kube.memory import spare_the_buffers, spare_the_caches
+    from hibernator.kube.serving import CannotListenError
     from hibernator.operator import app
 
     logging.configure(
@@ -74,6 +75,10 @@ def _operator(chosen: Settings) -> None:
     except LeaseLostError as error:
         raise CliError(
             str(error), hint="Another replica leads now. Start this one again.", code=Exit.LOST
+        ) from error
+    except CannotListenError as error:
+        raise CliError(
+            f"{error}.", hint="Give another address with --listen or --webhook-listen.", code=Exit.UNAVAILABLE
         ) from error
     except BadCredentials as error:
         raise CliError(str(error), code=Exit.UNAVAILABLE) from error

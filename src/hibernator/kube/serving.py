@@ -15,6 +15,10 @@ _DRAINING: Final = 1  # seconds for requests that are being answered when the se
 _KEEP_ALIVE: Final = 120
 
 
+class CannotListenError(Exception):
+    """The address is not ours to serve at; the message says which, and why."""
+
+
 class Server:
     """Serves an application. Without a host it listens on every address, of IPv4 and IPv6 alike."""
 
@@ -22,7 +26,7 @@ class Server:
         self, app: Starlette, *, host: str = "", port: int, tls: ssl.SSLContext | None = None
     ) -> None:
         self._app = app
-        self._socket = _bound(host, port)
+        self._socket = _bound(host.strip("[]"), port)  # as IPv6 addresses are written before a port
         self._tls = tls
         self.listening = asyncio.Event()
 
@@ -93,7 +97,7 @@ def _bound(host: str, port: int) -> socket.socket:
         if bound.family == socket.AF_INET6:
             bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not everywhere)
         bound.bind(address)
-    except OSError:
+    except OSError as error:
         bound.close()
-        raise
+        raise CannotListenError(f"{host}:{port} cannot be listened at: {error.strerror}") from error
     return bound

@@ -77,6 +77,7 @@ async def operator(
     """Put one replica together; `await operator.manager.run()` runs it."""
     clock = clock or SystemClock()
     metrics = Metrics(METRICS)
+    database = _database(settings)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(Client(credentials, metrics=metrics))
         session = await stack.enter_async_context(aiohttp.ClientSession())
@@ -94,7 +95,7 @@ async def operator(
         server = Server(health.app(), host=host, port=int(port))
         manager.add("health and metrics", server.run)
         manager.add("time of day", lambda: tell_when_set(clock, manager.look_at_all))
-        database = await stack.enter_async_context(Database(settings.database))
+        await stack.enter_async_context(database)
         trail = Trail(
             Store(database, now=clock.now),
             identity=identity,
@@ -184,6 +185,13 @@ def controllers(
     departures = every_departure(means)
     manager.on_lead(departures.lead)
     yield departures.controller
+
+
+def _database(settings: Settings) -> Database:
+    try:
+        return Database(settings.database)
+    except ValueError as error:
+        raise SettingsError(f"database cannot be used: {error}") from error
 
 
 def naming(settings: Settings) -> Naming:

@@ -13,6 +13,7 @@ import msgspec
 import yaml
 
 PREFIX: Final = "HIBERNATOR_"
+_LAST_PORT: Final = 65_535
 
 
 class SettingsError(Exception):
@@ -104,6 +105,10 @@ def settings(flags: Mapping[str, Any], environment: Mapping[str, str], file: Pat
             f"scalerJitterFrom is {found.scaler_jitter_from} and scalerJitterTo {found.scaler_jitter_to}: "
             "the first must not be greater. Swap them, or set both to 0."
         )
+    for name, address in (("listen", found.listen), ("webhookListen", found.webhook_listen)):
+        port = address.rpartition(":")[2]
+        if address and not (":" in address and port.isdecimal() and int(port) <= _LAST_PORT):
+            raise SettingsError(f"{name} is {address!r}: write host:port, for example 0.0.0.0:8080 or :8080.")
     return found
 
 
