@@ -8,6 +8,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -27,8 +28,10 @@ class Operators:
     """One operator at a time, in one namespace, with one database."""
 
     def __init__(self, kubeconfig: Path, namespace: str, database: str) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            webhooks = f"127.0.0.1:{free.getsockname()[1]}"
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "support.mortal_operator", str(kubeconfig), namespace, database],
+            [sys.executable, "-m", "support.mortal_operator", str(kubeconfig), namespace, database, webhooks],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -71,12 +74,14 @@ class Operators:
         return self._process.stdout.readline()
 
 
-async def _live(kubeconfig: str, namespace: str, database: str, at: str, speed: float) -> None:
+async def _live(kubeconfig: str, namespace: str, database: str, webhooks: str, at: str, speed: float) -> None:
     settings = Settings(
         database=database,
         namespace=namespace,
         watch_namespace=namespace,
         listen="127.0.0.1:0",
+        webhook_listen=webhooks,
+        webhook_url=f"https://{webhooks}",
         leader_elect=False,
         scaler_jitter_from=0.0,
         scaler_jitter_to=0.0,
@@ -88,7 +93,7 @@ async def _live(kubeconfig: str, namespace: str, database: str, at: str, speed: 
             await made.manager.run()
 
 
-def _nursery(kubeconfig: str, namespace: str, database: str) -> None:
+def _nursery(kubeconfig: str, namespace: str, database: str, webhooks: str) -> None:
     child = 0
     for line in sys.stdin:
         at, speed = json.loads(line)
@@ -98,7 +103,7 @@ def _nursery(kubeconfig: str, namespace: str, database: str) -> None:
         elif (child := os.fork()) == 0:
             os.dup2(2, 1)  # the answers belong to the nursery
             os.close(0)
-            asyncio.run(_live(kubeconfig, namespace, database, at, speed))
+            asyncio.run(_live(kubeconfig, namespace, database, webhooks, at, speed))
             os._exit(0)
         else:
             answer = child

@@ -7,6 +7,7 @@ so that the audit trail can be held against it.
 
 import asyncio
 import json
+import os
 import subprocess
 import tempfile
 from collections import Counter, defaultdict
@@ -23,6 +24,13 @@ _WATCHED: Final = {
     "TimeWindowScaler": "apis/kyklos.io/v1alpha1/namespaces/{}/timewindowscalers",
     "HibernatePlan": "apis/hibernator.ardikabs.com/v1alpha1/namespaces/{}/hibernateplans",
     "ScheduleException": "apis/hibernator.ardikabs.com/v1alpha1/namespaces/{}/scheduleexceptions",
+    "CloudProvider": "apis/hibernator.ardikabs.com/v1alpha1/namespaces/{}/cloudproviders",
+    "K8SCluster": "apis/hibernator.ardikabs.com/v1alpha1/namespaces/{}/k8sclusters",
+    "RemediationRequest": "apis/remediation.kubernaut.ai/v1alpha1/namespaces/{}/remediationrequests",
+    "AIAnalysis": "apis/aianalysis.kubernaut.ai/v1alpha1/namespaces/{}/aianalyses",
+    "RemediationApprovalRequest": (
+        "apis/remediation.kubernaut.ai/v1alpha1/namespaces/{}/remediationapprovalrequests"
+    ),
 }
 _LOOK_EVERY: Final = 0.02
 _DEADLINE: Final = 120.0
@@ -36,15 +44,35 @@ class Witness:
 
     def __init__(self, cluster: ClusterInTest, namespace: str) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="hibernator-witness-")
-        self._listeners = []
-        for kind, path in _WATCHED.items():
-            where = "/" + path.format(namespace)
+        self._since: dict[str, str] = {}
+        self._cluster = cluster
+        self._namespace = namespace
+        self._listeners: dict[str, subprocess.Popen[bytes]] = {}
+        for kind in _WATCHED:
             # kubectl is patient with a server that has only just heard of the kind.
-            since = json.loads(cluster.kubectl("get", "--raw", where).stdout)["metadata"]["resourceVersion"]
-            query = f"{where}?watch=1&resourceVersion={since}&timeoutSeconds=3600"
-            with self._file(kind).open("wb") as file:
-                command = [cluster.state.kubectl, f"--kubeconfig={cluster.kubeconfig}", "get", "--raw", query]
-                self._listeners.append(subprocess.Popen(command, stdout=file))
+            found = json.loads(cluster.kubectl("get", "--raw", self._path(kind)).stdout)
+            self._file(kind).touch()
+            self._listen(kind, found["metadata"]["resourceVersion"])
+
+    def _path(self, kind: str) -> str:
+        return "/" + _WATCHED[kind].format(self._namespace)
+
+    def _listen(self, kind: str, since: str) -> None:
+        query = f"{self._path(kind)}?watch=1&resourceVersion={since}&timeoutSeconds=3600"
+        kubectl = [self._cluster.state.kubectl, f"--kubeconfig={self._cluster.kubeconfig}"]
+        with self._file(kind).open("ab") as file:
+            self._listeners[kind] = subprocess.Popen([*kubectl, "get", "--raw", query], stdout=file)
+        self._since[kind] = since
+
+    def _listen_again(self, kind: str) -> None:
+        """Go on where it stopped: the server ends the watches of a kind whose definition was changed."""
+        if self._listeners[kind].poll() is None:
+            return
+        whole, _, half = self._file(kind).read_bytes().rpartition(b"\n")
+        if half:
+            os.truncate(self._file(kind), len(whole) + 1 if whole else 0)
+        last = json.loads(whole.splitlines()[-1])["object"]["metadata"] if whole else {}
+        self._listen(kind, last.get("resourceVersion", self._since[kind]))
 
     def __enter__(self) -> Self:
         return self
@@ -52,7 +80,7 @@ class Witness:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for listener in self._listeners:
+        for listener in self._listeners.values():
             listener.kill()
             listener.wait()
         self._folder.cleanup()
@@ -65,17 +93,14 @@ class Witness:
                 await asyncio.sleep(_LOOK_EVERY)
 
     def happened(self) -> Counter[Happened]:
-        """Everything that became of scalers, plans and exceptions so far, but for scalings."""
+        """Everything that became of the objects so far, but for scalings."""
         found: Counter[Happened] = Counter()
-        for kind, rules in (
-            ("TimeWindowScaler", _scaler),
-            ("HibernatePlan", _plan),
-            ("ScheduleException", _exception),
-        ):
+        for kind, rules in _RULES.items():
+            for name in self._ended(kind):
+                found[kind, name, "deleted"] += 1
             for name, versions in self.versions(kind).items():
                 for before, after in zip([{}, *versions], versions, strict=False):
-                    old, new = before.get("status", {}), after.get("status", {})
-                    found.update((kind, name, type_) for type_ in rules(after, old, new))
+                    found.update((kind, name, type_) for type_ in rules(before, after))
         return found
 
     def scalings(self, deployment: str) -> list[tuple[int, int]]:
@@ -86,17 +111,29 @@ class Witness:
     def versions(self, kind: str) -> Mapping[str, list[Version]]:
         """All versions of each object, oldest first."""
         found: dict[str, list[Version]] = defaultdict(list)
+        for heard in self._lines(kind):
+            found[heard["object"]["metadata"]["name"]].append(heard["object"])
+        return found
+
+    def _ended(self, kind: str) -> Iterator[str]:
+        for heard in self._lines(kind):
+            if heard["type"] == "DELETED":
+                yield heard["object"]["metadata"]["name"]
+
+    def _lines(self, kind: str) -> Iterator[Version]:
+        self._listen_again(kind)
         whole = self._file(kind).read_bytes().rpartition(b"\n")[0]
         for line in whole.splitlines():
             heard = json.loads(line)
             assert heard["type"] in {"ADDED", "MODIFIED", "DELETED"}, heard
-            found[heard["object"]["metadata"]["name"]].append(heard["object"])
-        return found
+            yield heard
 
     def _file(self, kind: str) -> Path:
         return Path(self._folder.name) / kind
 
     def _heard(self) -> int:
+        for kind in _WATCHED:
+            self._listen_again(kind)
         return sum(self._file(kind).read_bytes().count(b"\n") for kind in _WATCHED)
 
 
@@ -112,11 +149,12 @@ def _seen(old: Version, new: Version) -> Iterator[str]:
     was, now = _condition(old, "Degraded"), _condition(new, "Degraded")
     if now.get("status") == "True" and (was.get("status"), was.get("reason")) != ("True", now["reason"]):
         yield "degraded"
-    if was.get("status") == "True" and now.get("status") == "False":
+    if was.get("status") == "True" and now.get("status") in {"False", "Unknown"}:
         yield "recovered"
 
 
-def _scaler(_found: Version, old: Version, new: Version) -> Iterator[str]:
+def _scaler(before: Version, after: Version) -> Iterator[str]:
+    old, new = _statuses(before, after)
     yield from _seen(old, new)
     for field, begun, over in (
         ("paused", "paused", "resumed"),
@@ -129,7 +167,8 @@ def _scaler(_found: Version, old: Version, new: Version) -> Iterator[str]:
         yield "scaling.skipped"
 
 
-def _plan(found: Version, old: Version, new: Version) -> Iterator[str]:
+def _plan(before: Version, after: Version) -> Iterator[str]:
+    old, new = _statuses(before, after)
     yield from _seen(old, new)
     for phase, change in ((new.get("phase"), "suspended"), (old.get("phase"), "resumed")):
         if phase == "Suspended" and new.get("phase") != old.get("phase"):
@@ -148,7 +187,7 @@ def _plan(found: Version, old: Version, new: Version) -> Iterator[str]:
         if target["state"] != known.get(target["name"], {}).get("state") and target.get("finishedAt"):
             yield f"target.{_target(target, direction)}"
     assert {one["name"] for one in new.get("targets", ())} <= {
-        one["name"] for one in found["spec"]["targets"]
+        one["name"] for one in after["spec"]["targets"]
     }, "nothing has left the plan, of which this knows nothing"
 
 
@@ -173,7 +212,8 @@ def _operations(old: Version, new: Version) -> Iterator[str]:
                 yield f"{name}.{ended[now['result']]}"
 
 
-def _exception(found: Version, old: Version, new: Version) -> Iterator[str]:
+def _exception(before: Version, after: Version) -> Iterator[str]:
+    old, new = _statuses(before, after)
     if new.get("state") and not old.get("state"):
         yield "requested"
     if new.get("observedGeneration") is None:
@@ -184,7 +224,7 @@ def _exception(found: Version, old: Version, new: Version) -> Iterator[str]:
         yield "waiting"
     if new.get("state") != old.get("state") and new["state"] in {"Active", "Expired"}:
         yield {"Active": "activated", "Expired": "expired"}[new["state"]]
-    yield from _decisions(found, old, new)
+    yield from _decisions(after, old, new)
 
 
 def _decisions(found: Version, old: Version, new: Version) -> Iterator[str]:
@@ -195,3 +235,56 @@ def _decisions(found: Version, old: Version, new: Version) -> Iterator[str]:
     for entry in new.get("approvals", ()) if answered else ():
         if entry["approvedBy"] not in heard:
             yield "approval.given" if entry["approvedBy"] in asked else "approval.refused"
+
+
+def _connector(before: Version, after: Version) -> Iterator[str]:
+    old, new = _statuses(before, after)
+    yield from _seen(old, new)
+    was, now = (_condition(status, "Ready") for status in (old, new))
+    if (was.get("status"), was.get("reason")) != (now.get("status"), now.get("reason")):
+        yield "ready" if now["status"] == "True" else "degraded"
+
+
+def _remediation(before: Version, _after: Version) -> Iterator[str]:
+    if not before:
+        yield "created"
+
+
+def _analysis(before: Version, after: Version) -> Iterator[str]:
+    old, new = _statuses(before, after)
+    yield from _remediation(before, after)
+    if after["metadata"].get("ownerReferences") and not (
+        before and before["metadata"].get("ownerReferences")
+    ):
+        yield "adopted"
+    if _condition(new, "ApprovalRequired").get("status") == "True" and not old.get("approvalDeadline"):
+        yield "approving"
+    if new.get("phase") != old.get("phase") and new["phase"] in {"Ready", "Rejected"}:
+        yield new["phase"].lower()
+
+
+def _request(before: Version, after: Version) -> Iterator[str]:
+    old, new = _statuses(before, after)
+    yield from _remediation(before, after)
+    if new.get("escalatedAt") and not old.get("escalatedAt"):
+        yield "escalated"
+    if (decision := new.get("decision")) and not old.get("decision"):
+        yield decision.lower()
+        if decision == "Approved":
+            yield "approval.given"
+
+
+def _statuses(before: Version, after: Version) -> tuple[Version, Version]:
+    return before.get("status", {}), after.get("status", {})
+
+
+_RULES: Final = {
+    "TimeWindowScaler": _scaler,
+    "HibernatePlan": _plan,
+    "ScheduleException": _exception,
+    "CloudProvider": _connector,
+    "K8SCluster": _connector,
+    "RemediationRequest": _remediation,
+    "AIAnalysis": _analysis,
+    "RemediationApprovalRequest": _request,
+}

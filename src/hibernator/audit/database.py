@@ -48,6 +48,9 @@ class Database:
             self._file = None
         else:
             self._file = Path(parsed.database or "")
+            self._known: tuple[int, int] | None = (
+                None  # the file that is open, which a name alone does not tell
+            )
             self.engine = _sqlite(self._file, read_only=read_only)
         self._read_only = read_only
 
@@ -55,7 +58,7 @@ class Database:
     async def begin(self) -> AsyncIterator[AsyncConnection]:
         """One transaction: committed at the end, rolled back on any error."""
         try:
-            self._prepare_file()
+            await self._find_file()
             async with self.engine.begin() as connection:
                 yield connection
         except _FAILURES as error:
@@ -72,6 +75,21 @@ class Database:
     async def __aexit__(self, *_error: object) -> None:
         await self.close()
 
+    async def _find_file(self) -> None:
+        """An open file can be written to when it has lost its name, and nobody would find that again."""
+        if self._file is None:
+            return
+        found = _identity(self._file)
+        if self._known and found != self._known:
+            await self.engine.dispose()
+        if self._known and found is None:
+            raise AuditUnavailable(
+                f"The audit database {self._file} was taken away while it was in use. Put it back, or "
+                "restart the operator to begin another."
+            )
+        self._prepare_file()
+        self._known = _identity(self._file)
+
     def _prepare_file(self) -> None:
         if self._file is None or self._file.exists():
             return
@@ -82,6 +100,14 @@ class Database:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):
             os.close(os.open(self._file, os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _parse(url: str) -> URL:
@@ -133,11 +159,16 @@ def _sqlite(file: Path, *, read_only: bool) -> AsyncEngine:
 
     @event.listens_for(engine.sync_engine, "connect")
     def _settings(connection: Any, _record: object) -> None:
-        if not read_only:
+        if read_only:
+            return
+        try:
             cursor = connection.cursor()
             cursor.execute("PRAGMA journal_mode = WAL")
             cursor.execute("PRAGMA synchronous = FULL")  # what was confirmed survives a power cut
             cursor.close()
+        except BaseException:
+            connection.close()  # nobody else would: its thread would outlive the process's end
+            raise
 
     @event.listens_for(engine.sync_engine, "begin")
     def _begin(connection: Any) -> None:

@@ -135,7 +135,8 @@ class Trail:
 
     async def living(self) -> list[Life]:
         """Every object whose beginning is in the chain and whose end is not; raises AuditUnavailable."""
-        await _wait(self._prepared, _PATIENCE)
+        if not self._away:
+            await _wait(self._prepared, _PATIENCE)
         if not self._prepared.is_set():
             raise AuditUnavailable(self._away or "The audit database has not answered yet.")
         return await self._store.living()

@@ -15,7 +15,7 @@ from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Controller, For, Key, Result
 
-_AGAIN: Final = 5.0  # seconds
+_AGAIN: Final = 30.0  # seconds
 _log: Final = structlog.get_logger(__name__)
 
 

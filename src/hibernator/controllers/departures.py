@@ -36,7 +36,7 @@ T = TypeVar("T", bound=Object)
 _DEPARTURE: Final = Key("", "who goes")
 _ABSENCE: Final = Key("", "who went while nobody led")
 _PATIENCE: Final = 1.0
-_AGAIN: Final = 5.0  # seconds
+_AGAIN: Final = 60.0  # seconds
 _UNSEEN: Final = "found to be gone when a replica began to lead; when it went is not known"
 
 
