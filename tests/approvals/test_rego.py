@@ -98,7 +98,7 @@ approval := {"require_approval": count(found) > 0}
         assert found == Broken("The policy has no answer after 1 s of computing.")
 
 
-@pytest.mark.parametrize("size", [10_000, 1_000_000, 8_000_000])
+@pytest.mark.parametrize("size", [10_000, 1_500_000, 4_000_000])
 async def test_an_input_may_be_large(rego: Rego, size: int) -> None:
     given = {"name": "shop", "remediation": {"environment": "staging", "log": "x" * size}}
     assert await rego.ask(one(POLICY), given) == Answer(required=False)
@@ -126,7 +126,7 @@ async def test_a_policy_that_takes_all_memory_ends_the_engine_and_not_us(rego: R
 async def test_an_answer_that_is_far_too_long_is_broken(rego: Rego) -> None:
     reason = 'concat("", [input.x, input.x])'
     text = f'package remediation\napproval := {{"require_approval": true, "reason": {reason}}}'
-    found = await rego.ask(one(text), {"x": "x" * 10_000_000})
+    found = await rego.ask(one(text), {"x": "x" * 1_000_000})
     assert found == Broken("data.remediation.approval is far too long, or no JSON.")
     assert await rego.ask(one(POLICY), {}) == Answer(required=False)
 

@@ -24,7 +24,7 @@ from regopy import (  # type: ignore[import-untyped]  # it comes without types
     set_default_log_level,
 )
 
-_MEMORY: Final = 2**30  # bytes that a policy may take
+_MEMORY: Final = 2**28  # bytes that a policy may take; half of what the operator's container has
 # `(error 11:policy.rego|24|2 (errormsg 27:Invalid assignment operator) …`: lengths, texts and an offset.
 # Name and offset are missing where it is about no place in a module.
 _ERROR: Final = re.compile(r"\(error(?: \d+:([^|()]*)\|(\d+)\|\d+)?\s*\(errormsg (\d+):")
