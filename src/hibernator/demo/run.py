@@ -16,10 +16,13 @@ from hibernator.demo.view import View
 from hibernator.demo.watching import Watching
 from hibernator.kube.client import Client
 from hibernator.kube.clock import ScaledClock
+from hibernator.kube.lease import Timing
 from hibernator.kube.manager import stopped_by_signals
 from hibernator.operator.app import operator
 from hibernator.operator.settings import Settings
 
+# Nobody else wants to lead, and a machine that was busy or asleep for a while shall not end the demo.
+_PATIENT: Final = Timing(duration=3600.0, renew_deadline=3000.0)
 _FRAME: Final = 0.25  # real seconds between two pictures
 
 
@@ -45,7 +48,11 @@ async def play(stage: Stage, audience: Audience, *, speed: float, seconds: float
     """Run the scene until the time is over or somebody stops it."""
     clock = ScaledClock(speed, stage.scene.opens)
     pace.publish(stage.kubeconfig, clock.now(), speed)
-    async with operator(_settings(stage), stage.operator, clock=clock) as made, Client(stage.admin) as client:
+    settings = _settings(stage)
+    async with (
+        operator(settings, stage.operator, clock=clock, timing=_PATIENT) as made,
+        Client(stage.admin) as client,
+    ):
         watching = Watching(client, clock, stage.scene)
         for cache in watching.caches:
             made.manager.add_cache(cache)

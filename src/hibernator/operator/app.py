@@ -72,7 +72,7 @@ class Operator:
 
 @asynccontextmanager
 async def operator(
-    settings: Settings, credentials: Credentials, *, clock: Clock | None = None
+    settings: Settings, credentials: Credentials, *, clock: Clock | None = None, timing: Timing | None = None
 ) -> AsyncIterator[Operator]:
     """Put one replica together; `await operator.manager.run()` runs it."""
     clock = clock or SystemClock()
@@ -86,7 +86,7 @@ async def operator(
         writer = client
         if settings.leader_elect:
             leases = ApiLeases(client, LEASE, settings.namespace)
-            elector = Elector(leases, metrics, identity=identity, timing=Timing())
+            elector = Elector(leases, metrics, identity=identity, timing=timing or Timing())
             writer = client.fenced(elector.may_write)
         recorder = Recorder(client, clock, metrics, instance=identity)
         health = Health(metrics)
