@@ -109,3 +109,9 @@ def test_every_setting_has_a_description_a_flag_and_a_variable() -> None:
     described = {field.name: words for field, words, _ in fields()}
     assert all(words.endswith(".") for words in described.values())
     assert (flag("log_level"), variable("log_level")) == ("--log-level", "HIBERNATOR_LOG_LEVEL")
+
+
+@pytest.mark.parametrize("name", ["Bad_NS", "-", "a.b", "x" * 64])
+def test_what_no_namespace_can_be_called_is_refused_with_what_one_can(name: str) -> None:
+    with pytest.raises(SettingsError, match=r"watchNamespace is '.*', which cannot be the name of a names"):
+        settings({"watch_namespace": name}, {})

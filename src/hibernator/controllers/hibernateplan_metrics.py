@@ -17,6 +17,7 @@ OPERATION_SECONDS = Metric(
     "histogram",
     ("operation",),
     "How long HibernatePlans took to put everything to sleep, or to wake it.",
+    (1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200),
 )
 TARGET_FAILURES = Metric(
     "hibernator_plan_target_failures_total",

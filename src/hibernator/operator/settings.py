@@ -5,6 +5,7 @@ that it was written under, wherever that was.
 """
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_type_hints
@@ -14,6 +15,7 @@ import yaml
 
 PREFIX: Final = "HIBERNATOR_"
 _LAST_PORT: Final = 65_535
+_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 class SettingsError(Exception):
@@ -109,6 +111,12 @@ def settings(flags: Mapping[str, Any], environment: Mapping[str, str], file: Pat
         port = address.rpartition(":")[2]
         if address and not (":" in address and port.isdecimal() and int(port) <= _LAST_PORT):
             raise SettingsError(f"{name} is {address!r}: write host:port, for example 0.0.0.0:8080 or :8080.")
+    for name, namespace in (("watchNamespace", found.watch_namespace), ("namespace", found.namespace)):
+        if namespace and not _NAMESPACE.fullmatch(namespace):
+            raise SettingsError(
+                f"{name} is {namespace!r}, which cannot be the name of a namespace: write one of at most 63 "
+                "small letters, digits and hyphens."
+            )
     return found
 
 
