@@ -70,7 +70,7 @@ async def ends(url: str) -> list[Entry]:
 
 async def told_of(run: Running, url: str, count: int) -> list[Entry]:
     """The ends in the trail, once there are so many and nothing else is about to come."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while True:
             await run.settle()
             await run.operator.trail.flush()

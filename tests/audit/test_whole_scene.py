@@ -284,7 +284,7 @@ async def agreed(witness: Witness, url: str, names: Collection[str] = ()) -> lis
     """
     problem = ""
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             while True:
                 rows = await read(url)
                 problem = difference(witness, rows, names)

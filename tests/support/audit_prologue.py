@@ -67,7 +67,7 @@ class Prologue:
                 _aimless("gone"),
                 *(remediation(name) for name in ("oom", "late")),
                 analysis(approvalTimeout="8000h"),
-                analysis(name="late", of="late", approvalTimeout="6h"),
+                analysis(name="late", of="late", approvalTimeout="12h"),
             )
         )
 
