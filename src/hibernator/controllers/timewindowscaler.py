@@ -4,7 +4,6 @@ What is kept between two looks (readings, the moment of the last write) only sav
 all of it again from the objects.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from random import Random
@@ -94,7 +93,7 @@ class ScalerReconciler:
         self._pace = pace
         self._random = Random()
         self._wrote: dict[Key, Instant] = {}
-        self._sets: dict[Key, deque[tuple[Instant, int]]] = {}
+        self._sets: dict[Key, tuple[tuple[Instant, int], ...]] = {}
 
     async def reconcile(self, key: Key) -> Result:
         scaler = self._scalers.get(*key)
@@ -130,7 +129,7 @@ class ScalerReconciler:
             asleep_by=marks.asleep_by,
             is_measured=wanted.is_measured,
             wrote_at=self._wrote.get(key),
-            sets=tuple(self._sets.get(key, ())),
+            sets=self._sets.get(key, ()),
             settling=len(self._wrote) - (key in self._wrote),
             mark=newest(marks.scalings, scaler.metadata.uid, scaler.status.scalings or 0),
             recorded=journal_audit.recorded(self._trail, SCALERS, scaler, scaler.status.journal),
@@ -152,9 +151,7 @@ class ScalerReconciler:
             await self._write_target(patch, replace(seen, scaler=scaler))
             self._wrote[key] = self._clock.now()
         if decision.writes and decision.mark:
-            self._sets.setdefault(key, deque(maxlen=MOST_SETS)).append(
-                (self._clock.now(), decision.mark.wanted)
-            )
+            self._sets[key] = (*seen.sets, (self._clock.now(), decision.mark.wanted))[-MOST_SETS:]
             self._count(decision)
         if decision.status:
             wrote = decision.status != scaler.status
