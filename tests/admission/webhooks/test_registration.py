@@ -80,11 +80,14 @@ async def test_authorities_that_another_injects_are_left_alone(
     theirs = first(endpoint.names, Instant.now()).bundle
     async with Client(find(str(cluster.kubeconfig))) as client:
         found = WebhookRegistration.cache(client, VALIDATING, namespace)
+        seen = asyncio.Event()  # of what is new, a cache with a selector hears by its watch only
+        found.on_change(lambda _old, _new: seen.set())
         following = asyncio.create_task(found.run())
         try:
             await found.wait_synced()
             registration = WebhookRegistration(client, found, Scope(namespace, namespace), namespace)
             await registration.register(endpoint, None)
+            await asyncio.wait_for(seen.wait(), 60)
             assert _trusted(found, namespace) is None
             await registration.register(endpoint, theirs)
             assert _trusted(found, namespace) == base64.b64encode(theirs).decode()
