@@ -42,7 +42,7 @@ from hibernator.decisions.hibernateplan import (
 )
 from hibernator.decisions.hibernateplan_journal import journaled
 from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL
-from hibernator.decisions.hibernateplan_status import Outcome, last_operation, standing, states
+from hibernator.decisions.hibernateplan_status import Outcome, last_operation, last_result, standing, states
 from hibernator.decisions.hibernateplan_words import tells
 from hibernator.executors.protocol import Job
 from hibernator.executors.registry import Registry
@@ -269,7 +269,7 @@ class PlanReconciler:
             memory.kept_asleep = None
             return float("inf")
         pause = min(watched.values())
-        last = memory.kept_asleep or now
+        last = memory.kept_asleep or _slept_at(plan) or now
         if (now - last).total("seconds") >= pause:
             for name in watched:
                 stored = memory.stored or {}
@@ -370,6 +370,12 @@ def plan_controller(means: Means, *, registry: Registry) -> Controller:
         metrics=means.metrics,
         workers=means.workers,
     )
+
+
+def _slept_at(plan: HibernatePlan) -> Instant | None:
+    """When everything was asleep: for a process that has not looked since."""
+    result = last_result(plan.status)
+    return Instant(result.finished_at) if result and result.finished_at else None
 
 
 def _job(plan: HibernatePlan, run: Run, stored: Mapping[str, Stored], now: Instant) -> Job:

@@ -13,6 +13,7 @@ from support.gcp import Google
 from support.plan_scenes import EVENING, MORNING, plan
 
 AFTERNOON = "2026-03-02T19:00:00Z"
+MIDNIGHT = "2026-03-03T00:00:00Z"
 STATES = ("running", "stopped")
 SCALING = {"enabled": True, "minNodeCount": 1, "maxNodeCount": 5}
 
@@ -128,6 +129,21 @@ async def test_a_database_that_aws_starts_in_the_night_is_stopped_within_the_hou
         await run.advance_to(MORNING)
         await run.until(lambda: scene.phase() == "Active")
     assert look(aws, google)["rds"] == [("orders", "available")]
+
+
+async def test_an_operator_that_starts_in_the_night_looks_at_once_for_databases_that_aws_has_started(
+    scene: ConnectorScene, aws: AwsInTest, google: Google
+) -> None:
+    furnish(aws, google)
+    scene.keys()
+    scene.aws_provider(aws, "aws")
+    scene.create(plan(target("rds", selector={"instanceIds": ["orders"]})))
+    async with scene.operator(ManualClock(AFTERNOON)) as run:
+        await run.advance_to(EVENING)
+        await run.until(lambda: scene.phase() == "Hibernated")
+    aws.boto("rds").start_db_instance(DBInstanceIdentifier="orders")
+    async with scene.operator(ManualClock(MIDNIGHT)) as run:
+        await run.until(lambda: look(aws, google)["rds"] == [("orders", "stopped")])
 
 
 async def test_throttling_costs_time_a_refusal_fails_the_target_and_the_rest_sleeps_and_wakes(
