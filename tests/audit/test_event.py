@@ -10,12 +10,25 @@ from whenever import Instant
 
 from hibernator.api.core import DEPLOYMENTS, Deployment
 from hibernator.api.meta import ObjectMeta
-from hibernator.audit.event import Actor, Resource, canonical, clean, event, transition_id
+from hibernator.audit.event import SOMEBODY, Actor, Resource, canonical, clean, event, person, transition_id
 from support.trail import ANY_DATA, ANY_TEXT, NOON, plan, slept
 
 
 def test_the_same_transition_seen_again_is_the_same_event() -> None:
     assert slept(7) == slept(7)
+
+
+def test_whoever_did_it_an_event_is_the_same() -> None:
+    made = [event("hibernateplan.created", plan(), at=NOON, actor=person(name)) for name in ("", "bob")]
+    assert made[0].id == made[1].id
+
+
+def test_a_person_an_account_and_somebody_are_told_apart() -> None:
+    bob, robot = "bob@example.com", "system:serviceaccount:argocd:argocd"
+    assert person(bob) == Actor(type="user", id=bob, email=bob)
+    assert person("bob") == Actor(type="user", id="bob")
+    assert person(robot) == Actor(type="serviceaccount", id=robot)
+    assert person("") == SOMEBODY
 
 
 def test_another_cycle_another_plan_and_another_type_are_other_events() -> None:

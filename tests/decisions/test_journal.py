@@ -102,6 +102,48 @@ def test_a_plan_that_resumes_by_itself_is_not_laid_at_anybodys_door() -> None:
     assert [(one.type, one.data) for one in resumed] == [("resumed", {"by": "suspendUntil"})]
 
 
+def by_whom(before: dict[str, Any], after: dict[str, Any], generation: int, **notes: str) -> dict[str, Any]:
+    """Who did it, by what happened, for a plan of a generation with these annotations."""
+    document = msgspec.to_builtins(plan(before))
+    named = {f"hibernator.ardikabs.com/{key.replace('_', '-')}": value for key, value in notes.items()}
+    document["metadata"] |= {"generation": generation, "annotations": named}
+    status = msgspec.convert({"observedGeneration": generation} | after, HibernatePlanStatus)
+    found = journaled(msgspec.convert(document, HibernatePlan), status, (), NOW).journal
+    return {one.type: one.data.get("user", "") for one in found}
+
+
+def test_who_made_the_generation_is_who_suspended_and_resumed() -> None:
+    active, suspended = {"phase": "Active"}, {"phase": "Suspended"}
+    alice = {"changed": "alice", "suspended": "alice"}
+    assert by_whom(active, suspended, 2, changed_by="2 alice") == alice
+    assert by_whom(suspended, active, 2, changed_by="2 bob") == {"changed": "bob", "resumed": "bob"}
+    new = {"observedGeneration": None}
+    assert by_whom(new, suspended, 1, changed_by="1 al ice") == {"created": "al ice", "suspended": "al ice"}
+
+
+def test_a_note_about_another_generation_counts_for_nothing() -> None:
+    active, suspended = {"phase": "Active"}, {"phase": "Suspended"}
+    for stale in ("1 alice", "3 alice", "22 alice", "2", "", "alice"):
+        assert by_whom(active, suspended, 2, changed_by=stale) == {"changed": "", "suspended": ""}
+
+
+def test_of_several_changes_at_once_only_the_last_has_an_author() -> None:
+    active, suspended = {"phase": "Active"}, {"phase": "Suspended"}
+    assert by_whom(active, suspended, 3, changed_by="3 bob") == {"changed": "bob", "suspended": ""}
+    # A plan that is suspended only now, because something else was in the way when it was changed.
+    assert by_whom({"observedGeneration": 3}, suspended, 3, changed_by="3 bob") == {"suspended": ""}
+    new = {"observedGeneration": None}
+    assert by_whom(new, suspended, 2, changed_by="2 bob") == {"created": "", "suspended": ""}
+    assert by_whom(new, active, 2, changed_by="1 alice") == {"created": "alice"}
+
+
+def test_who_asked_for_a_retry_is_known_if_it_is_this_one() -> None:
+    asked = {"retried": "now"}
+    assert by_whom({}, asked, 1, retry="now", retried_by="now bob") == {"retried": "bob"}
+    assert by_whom({}, asked, 1, retry="now", retried_by="then bob") == {"retried": ""}
+    assert by_whom({}, asked, 1, retry="now") == {"retried": ""}
+
+
 def test_exceptions_are_told_when_they_begin_and_end_to_bend_it() -> None:
     entry = {"name": "party", "type": "suspend", "validFrom": STAMP, "validUntil": STAMP, "state": "Active"}
     assert told({}, {"activeExceptions": [entry]}) == [("exception.applied", "")]

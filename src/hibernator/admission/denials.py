@@ -13,13 +13,12 @@ import structlog
 from whenever import Instant
 
 from hibernator.admission.review import AdmissionRequest, Denied, Verdict
-from hibernator.audit.event import Actor, AuditEvent, Resource, event
+from hibernator.audit.event import AuditEvent, Resource, event, person
 from hibernator.kube.errors import ApiError
 
 PATIENCE: Final = 1.0  # seconds; of the five that a request has
 
 _log: Final = structlog.get_logger(__name__)
-_ACCOUNT: Final = "system:serviceaccount:"
 
 Judge = Callable[[AdmissionRequest], Awaitable[Verdict]]
 
@@ -60,11 +59,7 @@ def denial(request: AdmissionRequest, verdict: Denied, at: Instant) -> AuditEven
         ),
         at=at,
         identity=(request.uid,),
-        actor=Actor(
-            type="serviceaccount" if user.startswith(_ACCOUNT) else "user",
-            id=user,
-            email=user if "@" in user else "",
-        ),
+        actor=person(user),
         channel="admission",
         data={"operation": request.operation, "part": request.sub_resource},
         error=verdict.message,

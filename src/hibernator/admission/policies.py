@@ -13,6 +13,7 @@ from hibernator.api.kind import Kind
 
 OWN_CHANNELS: Final = ("", "api", "cli", "kubectl")  # those through which people write for themselves
 USER: Final = "request.userInfo.username"
+IS_NEW: Final = "oldObject == null"
 
 _API: Final = "admissionregistration.k8s.io/v1"
 
@@ -33,7 +34,7 @@ class Check:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     name: str
-    kind: Kind[Any]
+    kinds: tuple[Kind[Any], ...]
     part: str = ""
     operations: tuple[str, ...]
     variables: Mapping[str, str] = field(default_factory=dict)  # each may use those before it
@@ -41,16 +42,18 @@ class Policy:
 
     def documents(self, operator: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """The policy and its binding; `operator` is the user to whom it does not apply."""
-        resource = f"{self.kind.plural}/{self.part}" if self.part else self.kind.plural
-        rule = {
-            "apiGroups": [self.kind.group],
-            "apiVersions": [self.kind.version],
-            "resources": [resource],
-            "operations": list(self.operations),
-        }
+        rules = [
+            {
+                "apiGroups": [kind.group],
+                "apiVersions": [kind.version],
+                "resources": [f"{kind.plural}/{self.part}" if self.part else kind.plural],
+                "operations": list(self.operations),
+            }
+            for kind in self.kinds
+        ]
         spec = {
             "failurePolicy": "Fail",
-            "matchConstraints": {"resourceRules": [rule]},
+            "matchConstraints": {"resourceRules": rules},
             "matchConditions": [{"name": "not-the-operator", "expression": f"{USER} != {quoted(operator)}"}],
             "variables": [{"name": name, "expression": cel} for name, cel in self.variables.items()],
             "validations": [check.document() for check in self.checks],
@@ -74,6 +77,11 @@ def listed(texts: Iterable[str]) -> str:
 def same(path: str) -> str:
     """Write the CEL that a field of the object is as it was, there or not."""
     return f"object.?{path} == oldObject.?{path}"
+
+
+def metadata(of: str, part: str, key: str) -> str:
+    """Write the CEL of a label or an annotation; empty where there is none."""
+    return f"{of}.metadata.?{part}[?{quoted(key)}].orValue('')"
 
 
 def may(verb: str, kind: Kind[Any], part: str = "") -> str:

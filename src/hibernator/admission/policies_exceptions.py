@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from hibernator.admission.policies import (
+    IS_NEW,
     OWN_CHANNELS,
     USER,
     Check,
@@ -12,6 +13,7 @@ from hibernator.admission.policies import (
     approver,
     listed,
     may,
+    metadata,
     quoted,
     same,
 )
@@ -32,7 +34,6 @@ _PUT_BACK: Final = (
     "the webhook that puts it back where a manifest leaves it out does not answer: write it,"
     " or use `kubectl apply`"
 )
-_IS_NEW: Final = "oldObject == null"
 _ENDS: Final = ("approved", "rejected", "cancelled", "expired")
 _LAST: Final = "variables.ended[variables.ended.size() - 1]"
 _DECIDES: Final = "variables.approvals.size() + variables.rejections.size() > 0"
@@ -41,10 +42,6 @@ _STATUS: Final = " && ".join(
     for field in msgspec.structs.fields(ScheduleExceptionStatus)
     if field.name not in {"approvals", "rejections"}
 )
-
-
-def _metadata(of: str, part: str, key: str) -> str:
-    return f"{of}.metadata.?{part}[?{quoted(key)}].orValue('')"
 
 
 def _has_finalizer(of: str) -> str:
@@ -66,30 +63,30 @@ def _added(name: str) -> str:
 
 REQUESTS: Final = Policy(
     name="hibernator-exception-requests",
-    kind=EXCEPTIONS,
+    kinds=(EXCEPTIONS,),
     operations=("CREATE", "UPDATE"),
     variables={
-        "by": _metadata("object", "annotations", REQUESTED_BY),
-        "was": f"{_IS_NEW} ? '' : {_metadata('oldObject', 'annotations', REQUESTED_BY)}",
+        "by": metadata("object", "annotations", REQUESTED_BY),
+        "was": f"{IS_NEW} ? '' : {metadata('oldObject', 'annotations', REQUESTED_BY)}",
         "needed": "object.spec.?approvalRequired.orValue(false)",
-        "wasNeeded": f"!({_IS_NEW}) && oldObject.spec.?approvalRequired.orValue(false)",
+        "wasNeeded": f"!({IS_NEW}) && oldObject.spec.?approvalRequired.orValue(false)",
         "cancels": f"object.spec.?cancelled.orValue(false)"
-        f" && !({_IS_NEW}) && !oldObject.spec.?cancelled.orValue(false)",
-        "label": _metadata("object", "labels", PLAN_LABEL),
-        "noted": _metadata("object", "annotations", REQUESTER_CLAIMS),
+        f" && !({IS_NEW}) && !oldObject.spec.?cancelled.orValue(false)",
+        "label": metadata("object", "labels", PLAN_LABEL),
+        "noted": metadata("object", "annotations", REQUESTER_CLAIMS),
         "claims": "variables.noted == '' ? [] : variables.noted.split('\\n')",
         "isFirst": "variables.by != '' && variables.was == ''",
         **_MINE,
     },
     checks=(
         Check(
-            f"!({_IS_NEW}) || variables.by in ['', {USER}]",
+            f"!({IS_NEW}) || variables.by in ['', {USER}]",
             f"The annotation {REQUESTED_BY} must be your own name",
             f"'The annotation {REQUESTED_BY} is ' + variables.by + ', and you are ' + {USER}"
             " + ': write your own name, or leave it out'",
         ),
         Check(
-            f"{_IS_NEW} || variables.by == variables.was"
+            f"{IS_NEW} || variables.by == variables.was"
             f" || (variables.was == '' && !variables.wasNeeded && variables.by == {USER})",
             f"The annotation {REQUESTED_BY} says who asked for this, and never changes; {_PUT_BACK}",
         ),
@@ -103,8 +100,8 @@ REQUESTS: Final = Policy(
             " + variables.mine.join(' and ') + ', or use `hibernator exception create`'",
         ),
         Check(
-            f"variables.isFirst || {_IS_NEW}"
-            f" || variables.noted == {_metadata('oldObject', 'annotations', REQUESTER_CLAIMS)}",
+            f"variables.isFirst || {IS_NEW}"
+            f" || variables.noted == {metadata('oldObject', 'annotations', REQUESTER_CLAIMS)}",
             f"The annotation {REQUESTER_CLAIMS} says who asked for this, and never changes; {_PUT_BACK}",
         ),
         Check(
@@ -114,7 +111,7 @@ REQUESTS: Final = Policy(
             f" Add the annotation {REQUESTED_BY}: ' + {USER} + ', or use `hibernator exception create`'",
         ),
         Check(
-            f"{_IS_NEW} || !(variables.needed || variables.wasNeeded) || object.spec == oldObject.spec"
+            f"{IS_NEW} || !(variables.needed || variables.wasNeeded) || object.spec == oldObject.spec"
             f" || variables.by == {USER}",
             "Only who asked for an exception may change, submit or cancel it",
             "'Only ' + variables.by + ', who asked for this exception, may change, submit or cancel it."
@@ -126,23 +123,23 @@ REQUESTS: Final = Policy(
             "'Only ' + variables.by + ', who asked for this exception, may cancel it'",
         ),
         Check(
-            f"variables.label == '' || variables.label == object.spec.planRef.name || (!({_IS_NEW})"
-            f" && variables.label == {_metadata('oldObject', 'labels', PLAN_LABEL)})",
+            f"variables.label == '' || variables.label == object.spec.planRef.name || (!({IS_NEW})"
+            f" && variables.label == {metadata('oldObject', 'labels', PLAN_LABEL)})",
             f"The label {PLAN_LABEL} is set by the operator and names the plan of spec.planRef: leave it out",
         ),
         Check(
-            f"{_IS_NEW} || !({_has_finalizer('oldObject')}) || {_has_finalizer('object')}"
+            f"{IS_NEW} || !({_has_finalizer('oldObject')}) || {_has_finalizer('object')}"
             f" || {may('update', EXCEPTIONS, 'finalizers')}",
             f"The finalizer {FINALIZER} is for the operator to remove; {_PUT_BACK}. Where there is no"
             f" operator any more, somebody who may update {EXCEPTIONS.plural}/finalizers can remove it",
         ),
         Check(
             f"object.spec.planRef.?namespace.orValue('') in ['', request.namespace]"
-            f" || (!({_IS_NEW}) && object.spec == oldObject.spec)",
+            f" || (!({IS_NEW}) && object.spec == oldObject.spec)",
             "spec.planRef.namespace must be the exception's own namespace: leave it out",
         ),
         Check(
-            f"(!({_IS_NEW}) && object.spec == oldObject.spec)"
+            f"(!({IS_NEW}) && object.spec == oldObject.spec)"
             " || (object.spec.?approverEmails.orValue([]) + object.spec.?approvalRequiredRoles.orValue([]))"
             r".all(one, !one.matches('[\\p{C}\\p{Z}]'))",
             "approverEmails or approvalRequiredRoles have characters that nobody sees, so that one would be"
@@ -153,7 +150,7 @@ REQUESTS: Final = Policy(
 
 DECISIONS: Final = Policy(
     name="hibernator-exception-decisions",
-    kind=EXCEPTIONS,
+    kinds=(EXCEPTIONS,),
     part="status",
     operations=("UPDATE",),
     variables={

@@ -34,7 +34,7 @@ def _conditions(of: str, *, decisions: bool) -> str:
 
 DECISIONS: Final = Policy(
     name="hibernator-remediation-decisions",
-    kind=APPROVAL_REQUESTS,
+    kinds=(APPROVAL_REQUESTS,),
     part="status",
     operations=("UPDATE",),
     variables={
@@ -88,7 +88,7 @@ DECISIONS: Final = Policy(
 def _outcome(name: str, kind: Kind[Any]) -> Policy:
     message = "Only the operator writes this status: it follows from the spec and from what people decide"
     check = Check(same("status"), message)
-    return Policy(name=name, kind=kind, part="status", operations=("UPDATE",), checks=(check,))
+    return Policy(name=name, kinds=(kind,), part="status", operations=("UPDATE",), checks=(check,))
 
 
 OUTCOMES: Final = (

@@ -33,7 +33,7 @@ class _Value(Model, omit_defaults=False):
 class Actor(_Value):
     """Who caused it."""
 
-    type: str  # operator, user or serviceaccount
+    type: str  # operator, user, serviceaccount or unknown
     id: str
     email: str = ""
     ip: str = ""
@@ -78,6 +78,15 @@ class AuditEvent(_Value):
 
 
 OPERATOR: Final = Actor(type="operator", id="hibernator")
+SOMEBODY: Final = Actor(type="unknown", id="")
+
+
+def person(user: str) -> Actor:
+    """Who is known to the API server by this name; without one it may have been anybody."""
+    if not user:
+        return SOMEBODY
+    kind = "serviceaccount" if user.startswith("system:serviceaccount:") else "user"
+    return Actor(type=kind, id=user, email=user if "@" in user else "")
 
 
 def event(

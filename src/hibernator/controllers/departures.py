@@ -22,10 +22,9 @@ from hibernator.api.remediationrequest import REMEDIATIONS
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.api.timewindowscaler import SCALERS
 from hibernator.audit.database import AuditUnavailable
-from hibernator.audit.event import AuditEvent, Resource, event
+from hibernator.audit.event import SOMEBODY, AuditEvent, Resource, event
 from hibernator.audit.store import Life
 from hibernator.controllers import journal_audit, remediation_audit, scheduleexception_audit
-from hibernator.controllers.journal_audit import SOMEBODY
 from hibernator.controllers.means import Means
 from hibernator.kube.cache import Cache
 from hibernator.kube.controller import Controller, Key, Result, Watches

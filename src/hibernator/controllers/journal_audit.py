@@ -12,13 +12,13 @@ from whenever import Instant
 from hibernator.api.journal import Transition
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
-from hibernator.audit.event import OPERATOR, Actor, AuditEvent, Resource, event, transition_id
+from hibernator.audit.event import OPERATOR, SOMEBODY, AuditEvent, Resource, event, person, transition_id
 from hibernator.audit.trail import Trail
 from hibernator.audit.types import EVENT_TYPES
+from hibernator.decisions.author import author
+from hibernator.decisions.journal import USER
 from hibernator.kube.auditspool import AuditSpool
 
-# A controller sees what was changed, not by whom: Kubernetes tells that only to its own audit log.
-SOMEBODY: Final = Actor(type="unknown", id="")
 _BY_SOMEBODY: Final = frozenset({"created", "changed", "paused", "resumed", "suspended", "retried"})
 
 
@@ -53,7 +53,7 @@ def changed(kind: Kind[Any], found: Object, at: Instant, correlation_id: str = "
             Resource.of(kind, found),
             at=at,
             identity=(generation,),
-            actor=SOMEBODY,
+            actor=person(author(found.metadata, generation)),
             channel="api",
             correlation_id=correlation_id,
             data={"generation": generation},
@@ -81,10 +81,10 @@ def events(kind: Kind[Any], found: Object, journal: Iterable[Transition]) -> Ite
             about,
             at=Instant(one.at),
             identity=(one.number,),
-            actor=SOMEBODY if somebody else OPERATOR,
+            actor=person(str(one.data.get(USER, ""))) if somebody else OPERATOR,
             channel="api" if somebody else "operator",
             correlation_id=f"{about.uid}/{cycle}" if cycle is not None else "",
-            data={**one.data, **said},
+            data={**{key: value for key, value in one.data.items() if key != USER}, **said},
             duration_ms=int(seconds) * 1000 if seconds is not None else None,
             error=one.message if failed else "",
         )

@@ -14,10 +14,10 @@ from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
 from hibernator.api.remediationrequest import REMEDIATIONS, RemediationRequest
-from hibernator.audit.event import OPERATOR, Actor, AuditEvent, Channel, Resource, event
+from hibernator.audit.event import OPERATOR, AuditEvent, Channel, Resource, event, person
 from hibernator.audit.trail import Trail
-from hibernator.controllers.journal_audit import SOMEBODY
 from hibernator.decisions.aianalysis import APPROVAL_REQUIRED
+from hibernator.decisions.author import author
 from hibernator.decisions.conditions import find
 from hibernator.decisions.remediationrequest import AGAIN, controller_of
 
@@ -34,12 +34,12 @@ def remediation_events(remediation: RemediationRequest) -> Iterator[AuditEvent]:
     spec = remediation.spec
     words = {"signal": spec.signal_name, "severity": spec.severity, "environment": spec.environment}
     said = {key: word for key, word in words.items() if word}
-    yield _created(REMEDIATIONS, remediation, said, SOMEBODY)
+    yield _created(REMEDIATIONS, remediation, said)
 
 
 def analysis_events(analysis: AIAnalysis) -> Iterator[AuditEvent]:
     about, status, together = Resource.of(ANALYSES, analysis), analysis.status, correlation(analysis)
-    yield _created(ANALYSES, analysis, {}, SOMEBODY)
+    yield _created(ANALYSES, analysis, {})
     needed = find(status.conditions, APPROVAL_REQUIRED)
     if needed and needed.status == "True" and status.approval_context and status.approval_deadline:
         yield event(
@@ -95,7 +95,7 @@ def request_events(request: RemediationApprovalRequest) -> Iterator[AuditEvent]:
             about,
             at=at,
             identity=(refused.by, refused.decision, at.format_iso()),
-            actor=_actor(refused.by),
+            actor=person(refused.by),
             channel="api",
             correlation_id=together,
             data={"decision": refused.decision, "reason": refused.reason},
@@ -114,7 +114,7 @@ def given(request: RemediationApprovalRequest) -> AuditEvent:
         Resource.of(APPROVAL_REQUESTS, request),
         at=_decided_at(request),
         identity=(request.status.decided_by,),
-        actor=_actor(request.status.decided_by),
+        actor=person(request.status.decided_by),
         channel=_CHANNELS.get(request.status.decided_via, "api"),
         correlation_id=correlation(request),
     )
@@ -128,7 +128,7 @@ def _decided(request: RemediationApprovalRequest) -> AuditEvent:
         f"remediationapprovalrequest.{status.decision.lower()}",
         Resource.of(APPROVAL_REQUESTS, request),
         at=_decided_at(request),
-        actor=OPERATOR if is_ours else _actor(status.decided_by),
+        actor=OPERATOR if is_ours else person(status.decided_by),
         channel="operator" if is_ours else _CHANNELS.get(status.decided_via, "api"),
         correlation_id=correlation(request),
         data={"analysis": request.spec.ai_analysis_ref.name}
@@ -141,13 +141,15 @@ def _decided_at(request: RemediationApprovalRequest) -> Instant:
     return Instant(at) if at else _created_at(request)
 
 
-def _created(kind: Kind[Any], obj: Object, data: dict[str, Any], actor: Actor = OPERATOR) -> AuditEvent:
+def _created(kind: Kind[Any], obj: Object, data: dict[str, Any]) -> AuditEvent:
+    by = author(obj.metadata, 1)
+    is_ours = kind is APPROVAL_REQUESTS and controller_of(obj) is not None and not by
     return event(
         f"{kind.kind.lower()}.created",
         Resource.of(kind, obj),
         at=_created_at(obj),
-        actor=actor,
-        channel="operator" if actor is OPERATOR else "api",
+        actor=OPERATOR if is_ours else person(by),
+        channel="operator" if is_ours else "api",
         correlation_id=correlation(obj),
         data=data,
     )
@@ -161,8 +163,3 @@ def _created_at(obj: Object) -> Instant:
 def correlation(obj: Object) -> str:
     owner = controller_of(obj)
     return owner.uid if owner else obj.metadata.uid
-
-
-def _actor(user: str) -> Actor:
-    kind = "serviceaccount" if user.startswith("system:serviceaccount:") else "user"
-    return Actor(type=kind, id=user or "unknown", email=user if "@" in user else "")

@@ -11,7 +11,7 @@ from whenever import Instant
 
 from hibernator.api.exceptionstatus import HistoryEntry
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
-from hibernator.audit.event import OPERATOR, Actor, AuditEvent, Channel, Resource, event
+from hibernator.audit.event import OPERATOR, AuditEvent, Channel, Resource, event, person
 from hibernator.audit.trail import Trail
 from hibernator.controllers.journal_audit import changed
 from hibernator.decisions.approval import APPROVAL_TIMEOUT, OPERATOR as NOBODY
@@ -64,7 +64,7 @@ def _told(about: Resource, type_: str, entry: HistoryEntry) -> AuditEvent:
         about,
         at=at,
         identity=(entry.actor, at.format_iso()),
-        actor=OPERATOR if is_ours else _actor(entry.actor),
+        actor=OPERATOR if is_ours else person(entry.actor),
         channel="operator" if is_ours else _CHANNELS.get(entry.channel, "api"),
         correlation_id=about.uid,
         data={key: word for key, word in (("role", entry.role), ("reason", entry.reason)) if word},
@@ -74,8 +74,3 @@ def _told(about: Resource, type_: str, entry: HistoryEntry) -> AuditEvent:
 
 def _is_timeout(entry: HistoryEntry) -> bool:
     return (entry.action, entry.actor, entry.reason) == ("rejected", NOBODY, APPROVAL_TIMEOUT)
-
-
-def _actor(user: str) -> Actor:
-    kind = "serviceaccount" if user.startswith("system:serviceaccount:") else "user"
-    return Actor(type=kind, id=user, email=user if "@" in user else "")

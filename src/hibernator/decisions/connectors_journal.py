@@ -22,7 +22,7 @@ def journaled(
     """The journal that goes with the new conditions."""
     before = found.status
     news = (
-        *spec_news(before.observed_generation, found.metadata.generation),
+        *spec_news(before.observed_generation, found.metadata),
         *_tried(before.conditions, conditions),
     )
     return noted(before.journal, news, recorded, now)

@@ -8,10 +8,11 @@ from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.planstatus import HibernatePlanStatus, OperationResult, TargetStatus
-from hibernator.decisions.hibernateplan import direction
+from hibernator.decisions.author import RETRIED_BY, author
+from hibernator.decisions.hibernateplan import RETRY, direction
 from hibernator.decisions.hibernateplan_status import states
 from hibernator.decisions.hibernateplan_words import DEGRADED
-from hibernator.decisions.journal import News, degraded_news, noted, spec_news
+from hibernator.decisions.journal import News, by_author, by_user, degraded_news, noted, spec_news
 
 _ENDED: Final[Mapping[str, str]] = {
     "Succeeded": "completed",
@@ -27,9 +28,9 @@ def journaled(
     """The new status with all that it tells of."""
     before = plan.status
     news = (
-        *spec_news(before.observed_generation, plan.metadata.generation),
+        *spec_news(before.observed_generation, plan.metadata),
         *_suspension(plan, before, status),
-        *_retry(before, status),
+        *_retry(plan, before, status),
         *_exceptions(before, status),
         *_targets(plan, before, status),
         *_operations(before, status),
@@ -42,15 +43,19 @@ def _suspension(
     plan: HibernatePlan, before: HibernatePlanStatus, after: HibernatePlanStatus
 ) -> Iterator[News]:
     if after.phase == "Suspended" != before.phase:
-        yield News("suspended", plan.spec.suspend_reason or "")
+        by = by_author(before.observed_generation, plan.metadata)
+        yield News("suspended", plan.spec.suspend_reason or "", by)
     elif before.phase == "Suspended" != after.phase:
         # Suspended still, by what the spec says: then it was until a moment, which has come.
-        yield News("resumed", data={"by": "suspendUntil"} if plan.spec.suspend else {})
+        by = by_author(before.observed_generation, plan.metadata)
+        yield News("resumed", data={"by": "suspendUntil"} if plan.spec.suspend else by)
 
 
-def _retry(before: HibernatePlanStatus, after: HibernatePlanStatus) -> Iterator[News]:
+def _retry(plan: HibernatePlan, before: HibernatePlanStatus, after: HibernatePlanStatus) -> Iterator[News]:
     if before.retried != after.retried:
-        yield News("retried", data={"request": after.retried})
+        asked = plan.metadata.annotations.get(RETRY, "")
+        by = by_user(author(plan.metadata, asked, RETRIED_BY))
+        yield News("retried", data={"request": after.retried, **by})
 
 
 def _exceptions(before: HibernatePlanStatus, after: HibernatePlanStatus) -> Iterator[News]:

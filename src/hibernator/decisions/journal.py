@@ -6,12 +6,16 @@ the last one stays, because the next takes its number from it.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from whenever import Instant
 
 from hibernator.api.journal import MOST_UNTOLD, Transition
-from hibernator.api.meta import Condition
+from hibernator.api.meta import Condition, ObjectMeta
+from hibernator.decisions.author import author
 from hibernator.decisions.conditions import find, whole_second
+
+USER: Final = "user"  # in the data of an entry: who did it, where that is known
 
 _LONGEST = 4096
 
@@ -37,12 +41,23 @@ def noted(
     return (*(one for one in journal if one.number not in recorded), *fresh)[-MOST_UNTOLD:]
 
 
-def spec_news(before: int | None, now: int) -> Iterator[News]:
+def spec_news(before: int | None, metadata: ObjectMeta) -> Iterator[News]:
     """From the generation that the status speaks about to that of the object."""
+    now = metadata.generation
     if before is None:
-        yield News("created", data={"generation": now})
+        yield News("created", data={"generation": now, **by_user(author(metadata, 1))})
     elif before != now:
-        yield News("changed", data={"generation": now})
+        yield News("changed", data={"generation": now, **by_user(author(metadata, now))})
+
+
+def by_author(before: int | None, metadata: ObjectMeta) -> dict[str, str]:
+    """Who brought about what follows from the spec; of several changes at once it may have been any."""
+    now = metadata.generation
+    return by_user(author(metadata, now) if (before or 0) + 1 == now else "")
+
+
+def by_user(name: str) -> dict[str, str]:
+    return {USER: name} if name else {}
 
 
 def degraded_news(before: Sequence[Condition], after: Sequence[Condition], type_: str) -> Iterator[News]:

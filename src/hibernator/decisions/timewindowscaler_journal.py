@@ -6,7 +6,7 @@ import msgspec
 from whenever import Instant
 
 from hibernator.api.timewindowscaler import TimeWindowScaler, TimeWindowScalerStatus
-from hibernator.decisions.journal import News, degraded_news, noted, spec_news
+from hibernator.decisions.journal import News, by_author, degraded_news, noted, spec_news
 from hibernator.decisions.scaler_mark import Mark, as_data
 
 DEGRADED = "Degraded"
@@ -22,8 +22,8 @@ def journaled(
     """The new status with all that it tells of; `more` is what cannot be seen from the two statuses."""
     before = scaler.status
     news = (
-        *spec_news(before.observed_generation, scaler.metadata.generation),
-        *_pause(before, status),
+        *spec_news(before.observed_generation, scaler.metadata),
+        *_pause(scaler, status),
         *more,
         *_grace(before, status),
         *degraded_news(before.conditions, status.conditions, DEGRADED),
@@ -49,11 +49,11 @@ def scaling(mark: Mark) -> News:
     return News("drift.corrected" if mark.drift else "scaled", data=as_data(mark), at=Instant(mark.at))
 
 
-def _pause(before: TimeWindowScalerStatus, after: TimeWindowScalerStatus) -> Iterator[News]:
-    if after.paused and not before.paused:
-        yield News("paused")
-    elif before.paused and not after.paused:
-        yield News("resumed")
+def _pause(scaler: TimeWindowScaler, after: TimeWindowScalerStatus) -> Iterator[News]:
+    before = scaler.status
+    if bool(after.paused) != bool(before.paused):
+        by = by_author(before.observed_generation, scaler.metadata)
+        yield News("paused" if after.paused else "resumed", data=by)
 
 
 def _grace(before: TimeWindowScalerStatus, after: TimeWindowScalerStatus) -> Iterator[News]:

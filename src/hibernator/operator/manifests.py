@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from hibernator.admission import guard, policies_exceptions, policies_remediations
+from hibernator.admission import guard, policies_authors, policies_exceptions, policies_remediations
 from hibernator.api.core import LEASES
 from hibernator.api.crd import manifest
 from hibernator.api.kinds import DEFINITIONS
@@ -15,6 +15,7 @@ POLICIES: Final = (
     policies_exceptions.DECISIONS,
     policies_remediations.DECISIONS,
     *policies_remediations.OUTCOMES,
+    policies_authors.AUTHORS,
 )
 
 

@@ -13,7 +13,7 @@ from hibernator.admission.endpoint import Endpoint
 from hibernator.admission.policies import USER, quoted
 from hibernator.admission.webhooks import stamping, validation
 from hibernator.api.kind import Kind
-from hibernator.api.kinds import DEFINITIONS
+from hibernator.api.kinds import DEFINITIONS, all_kinds
 from hibernator.api.meta import Object
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.scheduleexception import EXCEPTIONS
@@ -100,7 +100,8 @@ class _Hook:
 
 def _mutating() -> tuple[_Hook, ...]:
     return (
-        _Hook("requester", stamping.PATH, (EXCEPTIONS,), ("CREATE", "UPDATE")),
+        # Each version as it is: what raises the generation is what differs in the version of the request.
+        _Hook("author", stamping.PATH, tuple(all_kinds()), ("CREATE", "UPDATE")),
         _Hook("decider", stamping.PATH, (EXCEPTIONS, APPROVAL_REQUESTS), ("UPDATE",), "status"),
     )
 
@@ -111,7 +112,8 @@ def _validating() -> tuple[_Hook, ...]:
 
 
 def _sort(kind: Kind[Any]) -> dict[str, Any]:
-    return {"reinvocationPolicy": "Never"} if kind is MUTATING else {}
+    # Again, when another webhook changes the spec after us: that may make a change of what was none.
+    return {"reinvocationPolicy": "IfNeeded"} if kind is MUTATING else {}
 
 
 def _injected(present: WebhookConfiguration | None) -> str:

@@ -1,7 +1,8 @@
-"""Notes down who asks and who decides, where they left it to us, and puts back what a manifest left out.
+"""Notes down who changes, who asks and who decides, and puts back what a manifest left out.
 
-Only what is missing is filled in. Whatever is there already, or was, is the business of the policies, which
-refuse any but the right one: so it is the same whether this webhook answers or not.
+Of who asks and who decides only what is missing is filled in. Whatever is there already, or was, is the
+business of the policies, which refuse any but the right one: so it is the same whether this webhook answers
+or not. Who changes is always written here, because manifests that were taken from a cluster carry it along.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,13 +12,15 @@ from hibernator.admission.review import AdmissionRequest, Allowed, UserInfo, Ver
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.approvals.people import addresses, own_groups
+from hibernator.decisions.author import CHANGED_BY, RETRIED_BY, note
+from hibernator.decisions.hibernateplan import RETRY
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL
 from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS, requester_notes
 
 PATH: Final = "/stamp"
 
 _DECISIONS: Final = frozenset({"Approved", "Rejected"})
-_STAMPED: Final = {"annotations": (REQUESTED_BY, REQUESTER_CLAIMS), "labels": (PLAN_LABEL,)}
+_ASKED: Final = (REQUESTED_BY, REQUESTER_CLAIMS)
 _ENTRIES: Final = {"approvals": "approvedBy", "rejections": "rejectedBy"}
 
 Document = Mapping[str, Any]
@@ -29,7 +32,10 @@ async def stamp(request: AdmissionRequest) -> Verdict:
     old = {} if request.operation == "CREATE" else request.old(dict[str, Any])
     match request.resource.resource, request.sub_resource:
         case EXCEPTIONS.plural, "":
-            return Allowed(patch=[*_asked(new, old, user)])
+            noted = _changed(new, old, user) | _asked(new, old, user)
+            return Allowed(patch=[*_noted(new, noted), *_put_back(new, old)])
+        case _, "":
+            return Allowed(patch=[*_noted(new, _changed(new, old, user))])
         case EXCEPTIONS.plural, "status":
             return Allowed(patch=[*_said(new, old, user)])
         case APPROVAL_REQUESTS.plural, "status":
@@ -38,22 +44,52 @@ async def stamp(request: AdmissionRequest) -> Verdict:
             return Allowed()
 
 
-def _asked(new: Document, old: Document, user: UserInfo) -> Iterator[Patch]:
+def _changed(new: Document, old: Document, user: UserInfo) -> dict[str, str]:
+    """Who makes this generation, and who asks for a retry; where nobody does, it stays as it was."""
+    written, was = _part(new, "annotations"), _part(old, "annotations")
+    kept = {key: was.get(key, "") for key in (CHANGED_BY, RETRIED_BY)}
+    if new.get("spec") != old.get("spec"):
+        # The API server raises it only after we have answered.
+        generation = old.get("metadata", {}).get("generation", 0) + 1
+        kept[CHANGED_BY] = note(generation, user.username)
+    asked = written.get(RETRY)
+    if asked and asked != was.get(RETRY):
+        kept[RETRIED_BY] = note(asked, user.username)
+    return kept
+
+
+def _asked(new: Document, old: Document, user: UserInfo) -> dict[str, str]:
     """Who asks, with what was noted down before and is missing now: `kubectl replace` leaves it all out."""
+    written, was = _part(new, "annotations"), _part(old, "annotations")
+    kept = {key: was[key] for key in _ASKED if was.get(key) and not written.get(key)}
+    if not was.get(REQUESTED_BY) and _is_asked_for(new, old):
+        notes = requester_notes(user.username, addresses(user.extra))
+        is_theirs = written.get(REQUESTED_BY) in {None, "", user.username}
+        kept |= {key: said for key, said in notes.items() if is_theirs and not written.get(key)}
+    return kept
+
+
+def _noted(new: Document, notes: Mapping[str, str]) -> Iterator[Patch]:
+    """All annotations with these, of which an empty one shall not be there."""
+    written = _part(new, "annotations")
+    whole = {key: said for key, said in {**written, **notes}.items() if said or key not in notes}
+    if whole != written:
+        yield {"op": "add", "path": "/metadata/annotations", "value": whole}
+
+
+def _put_back(new: Document, old: Document) -> Iterator[Patch]:
+    labels, label = _part(new, "labels"), _part(old, "labels").get(PLAN_LABEL)
+    if label and not labels.get(PLAN_LABEL):
+        yield {"op": "add", "path": "/metadata/labels", "value": {**labels, PLAN_LABEL: label}}
     metadata, known = new.get("metadata", {}), old.get("metadata", {})
-    for part, keys in _STAMPED.items():
-        written, was = metadata.get(part) or {}, known.get(part) or {}
-        kept = {key: was[key] for key in keys if was.get(key) and not written.get(key)}
-        if part == "annotations" and not was.get(REQUESTED_BY) and _is_asked_for(new, old):
-            notes = requester_notes(user.username, addresses(user.extra))
-            is_theirs = written.get(REQUESTED_BY) in {None, "", user.username}
-            kept |= {key: note for key, note in notes.items() if is_theirs and not written.get(key)}
-        if kept:
-            yield {"op": "add", "path": f"/metadata/{part}", "value": {**written, **kept}}
     finalizers = metadata.get("finalizers") or []
     is_held = FINALIZER in (known.get("finalizers") or []) and not metadata.get("deletionTimestamp")
     if is_held and FINALIZER not in finalizers:
         yield {"op": "add", "path": "/metadata/finalizers", "value": [*finalizers, FINALIZER]}
+
+
+def _part(document: Document, name: str) -> dict[str, str]:
+    return document.get("metadata", {}).get(name) or {}
 
 
 def _is_asked_for(new: Document, old: Document) -> bool:
