@@ -1,5 +1,6 @@
 """Each verb on the real API server."""
 
+import asyncio
 from collections.abc import Mapping
 
 import pytest
@@ -272,6 +273,9 @@ async def test_the_cluster_says_who_may_do_what(client: Client, namespace: str) 
             name=name,
         )
 
+    async with asyncio.timeout(60):
+        while not await may("leads"):  # noqa: ASYNC110  the API server reads the binding by its own watch
+            await asyncio.sleep(0.05)
     assert [
         await may("leads"),
         await may("devs"),
