@@ -57,6 +57,7 @@ def allow(cluster: Cluster, *resources: str) -> None:
     cluster.kubectl("create", "clusterrole", name, "--verb=get,list,watch,patch", *wanted)
     account = f"--serviceaccount={HOME.namespace}:{HOME.service_account}"
     cluster.kubectl("create", "clusterrolebinding", name, f"--clusterrole={name}", account)
+    until(lambda: may(cluster, "default", HOME.user, "watch", resources[0]))
 
 
 def _install(cluster: Cluster) -> None:

@@ -29,6 +29,7 @@ from multidict import CIMultiDict
 from hibernator.controlplane import certs
 from hibernator.controlplane.access import RequestError
 from support.cluster import ClusterInTest
+from support.rights import may, until
 
 _HOP_BY_HOP = {"connection", "content-length", "transfer-encoding", "keep-alive", "host"}
 _ADMIN = "faultproxy-admin"
@@ -373,6 +374,7 @@ def admin_token(cluster: ClusterInTest, name: str = _ADMIN) -> str:
     }
     _create(cluster, accounts, {"metadata": {"name": name}})
     _create(cluster, "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding)
+    until(lambda: may(cluster, "default", f"system:serviceaccount:kube-system:{name}", "delete", "nodes"))
     answer = cluster.request("POST", f"{accounts}/{name}/token", {"spec": {"expirationSeconds": 7200}})
     return str(answer["status"]["token"])
 

@@ -13,6 +13,7 @@ from support.account import HOME
 from support.command import Ran, hibernator
 from support.operators import Running
 from support.policed import ALICE, BOB, CAROL, MALLORY, Room, wish, yes
+from support.rights import may, until
 
 ALIASES = ("MALLORY@Company.com", "mallory+boss@company.com")  # other log-ins of the same person
 OTHER = "m.allory@company.com"  # one more, which has nothing in common but what it brings along
@@ -24,6 +25,7 @@ def approvers(room: Room) -> Room:
     names = (f"--user={name}" for name in (*ALIASES, OTHER))
     role = "--clusterrole=hibernator-approver"
     room.cluster.kubectl("create", "rolebinding", "aliases", "-n", room.namespace, role, *names)
+    until(lambda: may(room.cluster, room.namespace, OTHER, "approve", RAR))
     return room
 
 
