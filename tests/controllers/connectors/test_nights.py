@@ -113,13 +113,17 @@ async def test_a_night_of_everything_ends_as_it_began(
     assert scene.plan_status()["savings"]["cpuCoreHours"] > 0
 
 
-async def test_a_database_that_aws_starts_in_the_night_is_stopped_within_the_hour(
-    scene: ConnectorScene, aws: AwsInTest, google: Google
-) -> None:
+def plan_for_a_database(scene: ConnectorScene, aws: AwsInTest, google: Google) -> None:
     furnish(aws, google)
     scene.keys()
     scene.aws_provider(aws, "aws")
     scene.create(plan(target("rds", selector={"instanceIds": ["orders"]})))
+
+
+async def test_a_database_that_aws_starts_in_the_night_is_stopped_within_the_hour(
+    scene: ConnectorScene, aws: AwsInTest, google: Google
+) -> None:
+    plan_for_a_database(scene, aws, google)
     async with scene.operator(ManualClock(AFTERNOON)) as run:
         await run.advance_to(EVENING)
         await run.until(lambda: scene.phase() == "Hibernated")
@@ -134,10 +138,7 @@ async def test_a_database_that_aws_starts_in_the_night_is_stopped_within_the_hou
 async def test_an_operator_that_starts_in_the_night_looks_at_once_for_databases_that_aws_has_started(
     scene: ConnectorScene, aws: AwsInTest, google: Google
 ) -> None:
-    furnish(aws, google)
-    scene.keys()
-    scene.aws_provider(aws, "aws")
-    scene.create(plan(target("rds", selector={"instanceIds": ["orders"]})))
+    plan_for_a_database(scene, aws, google)
     async with scene.operator(ManualClock(AFTERNOON)) as run:
         await run.advance_to(EVENING)
         await run.until(lambda: scene.phase() == "Hibernated")
