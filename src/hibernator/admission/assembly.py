@@ -17,7 +17,7 @@ from hibernator.admission.registration import CONVERT
 from hibernator.admission.review import Handler, admission, conversion
 from hibernator.admission.secret import OwnCertificates, follow
 from hibernator.admission.server import WebhookServer
-from hibernator.admission.webhooks import configurations, stamping, validation
+from hibernator.admission.webhooks import configurations, deletion, stamping, validation
 from hibernator.api.conversion import converted
 from hibernator.api.timewindowscaler import SCALERS
 from hibernator.kube.auditspool import AuditSpool
@@ -36,6 +36,7 @@ def handlers(client: Client, clock: Clock, spool: AuditSpool | None = None) -> M
     judge = validation.validation(client, clock)
     return {
         CONVERT: conversion({SCALERS.kind: converted}),
+        deletion.PATH: admission(deletion.deletion(client, SystemClock())),
         stamping.PATH: admission(stamping.stamp),
         validation.PATH: admission(on_record(judge, spool.keep, clock.now) if spool else judge),
     }

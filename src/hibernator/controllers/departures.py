@@ -22,11 +22,13 @@ from hibernator.api.remediationrequest import REMEDIATIONS
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.api.timewindowscaler import SCALERS
 from hibernator.audit.database import AuditUnavailable
-from hibernator.audit.event import SOMEBODY, AuditEvent, Resource, event
+from hibernator.audit.event import SOMEBODY, Actor, AuditEvent, Resource, event, person
 from hibernator.audit.store import Life
 from hibernator.controllers import journal_audit, remediation_audit, scheduleexception_audit
 from hibernator.controllers.means import Means
+from hibernator.decisions.author import deleter
 from hibernator.kube.cache import Cache
+from hibernator.kube.clock import Clock, SystemClock
 from hibernator.kube.controller import Controller, Key, Result, Watches
 
 T = TypeVar("T", bound=Object)
@@ -49,10 +51,12 @@ class Kept(Generic[T]):
 
 
 class Departures:
-    def __init__(self, means: Means, kinds: Sequence[Kept[Any]]) -> None:
+    def __init__(self, means: Means, kinds: Sequence[Kept[Any]], real: Clock | None = None) -> None:
+        """`real` is the time that the API server goes by, as does the note of who deleted something."""
         self._trail = means.trail
         self._spool = means.spool
         self._clock = means.clock
+        self._real = real or SystemClock()
         self._namespace = means.caches.namespace
         self._kinds: Mapping[str, Kept[Any]] = {one.cache.kind.kind: one for one in kinds}
         self._gone: dict[Resource, tuple[AuditEvent, ...]] = {}
@@ -97,7 +101,7 @@ class Departures:
             return Result(_AGAIN)
         for life in known:
             if self._is_absent(life.resource):
-                told = _deleted(life, self._clock.now(), {"noticed": _UNSEEN})
+                told = _deleted(life, self._clock.now(), SOMEBODY, {"noticed": _UNSEEN})
                 self._is_gone(life.resource, (told,))
         return Result()
 
@@ -116,7 +120,8 @@ class Departures:
                 return
             about, deleted = Resource.of(kind.cache.kind, old), old.metadata.deletion_timestamp
             at = Instant(deleted) if deleted else self._clock.now()
-            self._is_gone(about, (*kind.events(old), _deleted(Life(about, kind.correlation(old)), at)))
+            by = person(deleter(old.metadata, Instant(deleted) if deleted else self._real.now()))
+            self._is_gone(about, (*kind.events(old), _deleted(Life(about, kind.correlation(old)), at, by)))
 
         return changed
 
@@ -148,12 +153,12 @@ def _own_uid(one: Object) -> str:
     return one.metadata.uid
 
 
-def _deleted(life: Life, at: Instant, data: Mapping[str, str] | None = None) -> AuditEvent:
+def _deleted(life: Life, at: Instant, by: Actor, data: Mapping[str, str] | None = None) -> AuditEvent:
     return event(
         f"{life.resource.kind.lower()}.deleted",
         life.resource,
         at=at,
-        actor=SOMEBODY,
+        actor=by,
         channel="api",
         correlation_id=life.correlation_id,
         data=data,

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from hibernator.admission.endpoint import Endpoint
 from hibernator.admission.policies import USER, quoted
-from hibernator.admission.webhooks import stamping, validation
+from hibernator.admission.webhooks import deletion, stamping, validation
 from hibernator.api.kind import Kind
 from hibernator.api.kinds import DEFINITIONS, all_kinds
 from hibernator.api.meta import Object
@@ -96,6 +96,7 @@ class _Hook:
     kinds: tuple[Kind[Any], ...]
     operations: tuple[str, ...]
     part: str = ""
+    all_users: bool = False  # the operator included
 
 
 def _mutating() -> tuple[_Hook, ...]:
@@ -108,7 +109,10 @@ def _mutating() -> tuple[_Hook, ...]:
 
 def _validating() -> tuple[_Hook, ...]:
     kinds = tuple(definition.kind for definition in DEFINITIONS)
-    return (_Hook("validation", validation.PATH, kinds, ("CREATE", "UPDATE")),)
+    return (
+        _Hook("validation", validation.PATH, kinds, ("CREATE", "UPDATE")),
+        _Hook("deleter", deletion.PATH, kinds, ("DELETE",), all_users=True),
+    )
 
 
 def _sort(kind: Kind[Any]) -> dict[str, Any]:
@@ -123,17 +127,18 @@ def _injected(present: WebhookConfiguration | None) -> str:
 
 
 def _webhook(hook: _Hook, endpoint: Endpoint, trusted: str, scope: Scope, operator: str) -> dict[str, Any]:
+    others = {"name": "not-the-operator", "expression": f"{USER} != {quoted(operator)}"}
     return {
         "name": f"{hook.name}.{DOMAIN}",
         "admissionReviewVersions": ["v1"],
         "clientConfig": endpoint.client_config(hook.path) | ({"caBundle": trusted} if trusted else {}),
         "failurePolicy": "Ignore",
-        "matchConditions": [{"name": "not-the-operator", "expression": f"{USER} != {quoted(operator)}"}],
+        "matchConditions": [] if hook.all_users else [others],
         "matchPolicy": "Equivalent",
         "namespaceSelector": scope.selector(),
         "objectSelector": {},
         "rules": [_rule(kind, hook) for kind in hook.kinds],
-        "sideEffects": "NoneOnDryRun",  # a refusal goes to the audit trail
+        "sideEffects": "NoneOnDryRun",  # a refusal goes to the audit trail, a deletion on the object
         "timeoutSeconds": TIMEOUT_SECONDS,
     }
 
