@@ -1,0 +1,136 @@
+"""What becomes of a plan when targets fail: who goes on, and when it is tried again."""
+
+import pytest
+from whenever import TimeDelta
+
+from hibernator.decisions.conditions import find
+from hibernator.decisions.hibernateplan import RETRY
+from support.plan_drill import Drill, failing, spec, strategy
+
+
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_strict_stops_at_the_first_target_that_fails_for_good(position: int) -> None:
+    names = ("a", "b", "c")
+    drill = Drill(spec(*names, behavior={"mode": "Strict", "retries": 0}))
+    drill.go("Asleep", failing(names[position]))
+    expected = {
+        name: "Completed" if number < position else "Failed" if number == position else "Aborted"
+        for number, name in enumerate(names)
+    }
+    assert drill.states == expected
+    assert drill.phase == "Error"
+    assert drill.status.current_operation is None
+
+
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_best_effort_goes_on_with_the_others(position: int) -> None:
+    names = ("a", "b", "c")
+    drill = Drill(spec(*names, behavior={"mode": "BestEffort", "retries": 0}))
+    drill.go("Asleep", failing(names[position]))
+    assert drill.states == {
+        name: "Failed" if number == position else "Completed" for number, name in enumerate(names)
+    }
+    assert drill.phase == "Hibernated"
+    degraded = find(drill.status.conditions, "Degraded")
+    assert degraded
+    assert (degraded.status, degraded.reason) == ("True", "TargetsFailed")
+    drill.go("Awake")
+    assert drill.phase == "Active"
+    assert drill.kept == set()
+
+
+def test_attempts_come_after_a_minute_and_then_twice_as_long_each_time_up_to_half_an_hour() -> None:
+    drill = Drill(spec("a", behavior={"mode": "Strict", "retries": 7}))
+    waited = []
+    decision = drill.go("Asleep", failing("a"))
+    while drill.status.current_operation:
+        waited.append(decision.after)
+        drill.now += TimeDelta(seconds=decision.after)
+        decision = drill.go("Asleep", failing("a"))
+    spread = [wait / least for wait, least in zip(waited, [60, 120, 240, 480, 960, 1800, 1800], strict=True)]
+    assert all(1 <= one <= 1.1 for one in spread)
+    assert len(set(spread)) > 1
+    assert drill.status.targets[0].attempts == 8
+
+
+def test_whoever_is_due_and_has_no_room_is_not_looked_at_all_the_time() -> None:
+    execution = strategy("Parallel", maxConcurrency=1)
+    drill = Drill(spec("a", "b", execution=execution, behavior={"mode": "BestEffort", "retries": 3}))
+    while drill.states != {"a": "Pending", "b": "Running"}:
+        drill.work(drill.look("Asleep"), lambda run, _: "failed" if run.name == "a" else "working")
+    drill.now += TimeDelta(minutes=5)
+    assert drill.look("Asleep").after > 60
+
+
+@pytest.mark.parametrize("change", ["suspend", "dryRun"])
+def test_whoever_is_due_while_nothing_may_be_done_is_not_looked_at_all_the_time(change: str) -> None:
+    drill = Drill(spec("a", "b"))
+    drill.go("Asleep", failing("a"))
+    drill.spec = spec("a", "b", **{change: True})
+    drill.now += TimeDelta(minutes=5)
+    assert drill.look("Asleep").after > 60
+
+
+def test_a_clock_that_is_set_back_by_hours_does_not_put_off_the_next_attempt_by_hours() -> None:
+    drill = Drill(spec("a", "b"))
+    drill.go("Asleep", failing("a"))
+    drill.now -= TimeDelta(hours=5)
+    assert [run.name for run in drill.look("Asleep").runs] == ["a"]
+
+
+def test_an_attempt_that_succeeds_makes_the_failures_forgotten() -> None:
+    drill = Drill(spec("a", "b"))
+    drill.go("Asleep", failing("a", attempts=2), patiently=True)
+    assert drill.states == {"a": "Completed", "b": "Completed"}
+    assert drill.log == ["Sleep a", "Sleep a", "Sleep a", "Sleep b"]
+    assert drill.phase == "Hibernated"
+
+
+def test_what_cannot_get_better_is_not_tried_again() -> None:
+    drill = Drill(spec("a"))
+    drill.go("Asleep", failing("a", state="hopeless"))
+    assert drill.status.targets[0].attempts == 1
+    assert drill.phase == "Error"
+
+
+@pytest.mark.parametrize("state", ["failed", "hopeless"])
+@pytest.mark.parametrize(("deleted", "left"), [(False, {"a", "b"}), (True, {"b"})])
+def test_a_waking_that_failed_for_good_begins_again_by_itself_every_half_hour(
+    state: str, left: set[str], *, deleted: bool
+) -> None:
+    drill = Drill(spec("a", "b", "c"))
+    drill.go("Asleep")
+    drill.deleted = deleted
+    for _ in range(3):
+        decision = drill.go("Awake", failing("b", state=state), patiently=True)
+        assert (drill.kept, drill.phase, decision.after) == (left, "Error", 1800)
+        drill.now += TimeDelta(seconds=decision.after)
+    drill.go("Awake")
+    assert drill.kept == set()
+
+
+def test_a_sleep_that_failed_for_good_is_left_at_that() -> None:
+    drill = Drill(spec("a", "b"))
+    assert drill.go("Asleep", failing("a", state="hopeless")).after > 80_000
+
+
+def test_a_retry_takes_up_what_failed_and_only_once() -> None:
+    drill = Drill(spec("a", "b", behavior={"mode": "Strict", "retries": 0}))
+    drill.go("Asleep", failing("a"))
+    drill.annotations = {RETRY: "first"}
+    drill.go("Asleep", failing("a"))
+    drill.go("Asleep", failing("a"))
+    assert drill.log == ["Sleep a"]  # the same attempt number of the same cycle, and no third
+    assert drill.status.retried == "first"
+    drill.annotations = {RETRY: "second"}
+    drill.go("Asleep")
+    assert drill.states == {"a": "Completed", "b": "Completed"}
+    assert drill.phase == "Hibernated"
+
+
+def test_a_mended_spec_is_tried_without_being_asked() -> None:
+    drill = Drill(spec("a", behavior={"mode": "Strict", "retries": 0}))
+    drill.go("Asleep", failing("a"))
+    drill.generation = 2
+    drill.go("Asleep")
+    assert drill.phase == "Hibernated"
