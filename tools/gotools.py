@@ -1,7 +1,8 @@
 """Builds the Go tools that tests need besides a control plane: helm for the chart, and a real Prometheus.
 
 As the binaries of the control plane: from pinned modules, once per machine, outside every checkout.
-`python -m tools.gotools` builds what is missing, and takes CRDs out of the module of the Prometheus operator.
+`python -m tools.gotools` builds what is missing, and takes the CRDs of others out of their modules, so that
+what the project hands to them is held against what they really read.
 """
 
 import os
@@ -9,6 +10,7 @@ import platform
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -33,9 +35,43 @@ MODULES: Final = (
     ),
 )
 
-_PROMETHEUS_OPERATOR: Final = Module("github.com/prometheus-operator/prometheus-operator", "v0.85.0", {})
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """CRDs that a module carries as files, and the name under which they are kept."""
+
+    name: str
+    module: Module
+    files: tuple[str, ...]
+
+
+MONITORING: Final = Definitions(
+    "monitoring",
+    Module("github.com/prometheus-operator/prometheus-operator", "v0.85.0", {}),
+    tuple(
+        f"example/prometheus-operator-crd/monitoring.coreos.com_{plural}.yaml"
+        for plural in ("servicemonitors", "prometheusrules")
+    ),
+)
+ARGO_CD: Final = Definitions(
+    "argo-cd",
+    Module("github.com/argoproj/argo-cd/v3", "v3.5.6", {}),
+    ("manifests/crds/application-crd.yaml",),
+)
+# The two versions that Flux 2.9.5 is made of: the guide promises what the first of them can do from 2.9 on.
+FLUX_KUSTOMIZE: Final = Definitions(
+    "flux-kustomize",
+    Module("github.com/fluxcd/kustomize-controller", "v1.9.5", {}),
+    ("config/crd/bases/kustomize.toolkit.fluxcd.io_kustomizations.yaml",),
+)
+FLUX_HELM: Final = Definitions(
+    "flux-helm",
+    Module("github.com/fluxcd/helm-controller", "v1.6.4", {}),
+    ("config/crd/bases/helm.toolkit.fluxcd.io_helmreleases.yaml",),
+)
+DEFINITIONS: Final = (MONITORING, ARGO_CD, FLUX_KUSTOMIZE, FLUX_HELM)
+
 _CRDS: Final = "crds.yaml"
-_MONITORING: Final = ("servicemonitors", "prometheusrules")
 
 
 def tool(name: str, reporter: Reporter | None = None, environment: Mapping[str, str] = os.environ) -> Path:
@@ -49,20 +85,20 @@ def tool(name: str, reporter: Reporter | None = None, environment: Mapping[str, 
     return _once(f"{name}-{module.version}_{machine}", name, build, reporter or PlainReporter(), environment)
 
 
-def monitoring_crds(reporter: Reporter | None = None, environment: Mapping[str, str] = os.environ) -> Path:
-    """The definitions of ServiceMonitor and PrometheusRule, as the Prometheus operator publishes them."""
-    module, said = _PROMETHEUS_OPERATOR, reporter or PlainReporter()
+def crds(
+    wanted: Definitions, reporter: Reporter | None = None, environment: Mapping[str, str] = os.environ
+) -> Path:
+    """One file with these definitions, as their project publishes them."""
+    module, said = wanted.module, reporter or PlainReporter()
 
     def take(go: Go, work: Path, folder: Path) -> None:
         with said.step(f"Fetching {module.path} {module.version}") as step:
-            source = Path(fetch(go, module, work, step).directory) / "example" / "prometheus-operator-crd"
-        texts = [
-            (source / f"monitoring.coreos.com_{plural}.yaml").read_text("utf-8") for plural in _MONITORING
-        ]
-        (work / _CRDS).write_text("".join(texts), encoding="utf-8")
+            source = Path(fetch(go, module, work, step).directory)
+        texts = [(source / file).read_text("utf-8") for file in wanted.files]
+        (work / _CRDS).write_text("\n---\n".join(texts), encoding="utf-8")
         (work / _CRDS).replace(folder / _CRDS)
 
-    return _once(f"monitoring-crds-{module.version}", _CRDS, take, said, environment)
+    return _once(f"{wanted.name}-crds-{module.version}", _CRDS, take, said, environment)
 
 
 def _once(
@@ -87,7 +123,8 @@ def _once(
 
 
 def main() -> None:
-    monitoring_crds()
+    for wanted in DEFINITIONS:
+        crds(wanted)
     for module in MODULES:
         for name in module.packages:
             tool(name)

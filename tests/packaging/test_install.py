@@ -20,7 +20,7 @@ from support.command import hibernator
 from support.helm import CHART, ROOT, Document, Helm
 from support.kubeconfigs import write_kubeconfig
 from support.plan_scenes import noop, plan
-from tools.gotools import monitoring_crds
+from tools.gotools import MONITORING, crds
 
 RELEASE = ("hibernator", CHART, "-n", "hibernator-system", "--create-namespace")
 EVERYTHING = (
@@ -49,8 +49,7 @@ CRD = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{SCALERS.resourc
 def plane(empty_cluster: ClusterInTest) -> ClusterInTest:
     """With the namespace, and with the kinds of the Prometheus operator."""
     empty_cluster.kubectl("apply", "-f", str(ROOT / "config" / "manager" / "namespace.yaml"))
-    empty_cluster.kubectl("apply", "--server-side", "-f", str(monitoring_crds()))
-    empty_cluster.until_established()
+    empty_cluster.install_crds(crds(MONITORING))
     return empty_cluster
 
 
@@ -63,7 +62,7 @@ def installer(helm: Helm, plane: ClusterInTest) -> Helm:
 def test_the_api_server_takes_everything_that_the_chart_renders(
     helm: Helm, plane: ClusterInTest, values: tuple[str, ...]
 ) -> None:
-    dry_run(plane, helm.render(*values))
+    plane.dry_run(helm.render(*values))
 
 
 @pytest.mark.parametrize(
@@ -79,11 +78,11 @@ def test_a_mistake_in_what_the_prometheus_operator_reads_would_be_found(
 ) -> None:
     document = next(each for each in helm.render(*EVERYTHING) if each["kind"] == kind)
     with pytest.raises(KubectlError, match=said):
-        dry_run(plane, [document | {"spec": document["spec"] | mistake}])
+        plane.dry_run([document | {"spec": document["spec"] | mistake}])
 
 
 def test_the_api_server_takes_the_kustomize_base(plane: ClusterInTest, kustomized: list[Document]) -> None:
-    dry_run(plane, kustomized)
+    plane.dry_run(kustomized)
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "Job"])
@@ -221,11 +220,6 @@ def register(plane: ClusterInTest) -> None:
         }
         named = configuration | {"metadata": {"name": "hibernator"}, "webhooks": []}
         plane.kubectl("apply", "-f", "-", input=json.dumps(named))
-
-
-def dry_run(plane: ClusterInTest, documents: list[Document]) -> None:
-    text = "\n---\n".join(map(json.dumps, documents))
-    plane.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", input=text)
 
 
 def until(look: Callable[[], Any]) -> Any:

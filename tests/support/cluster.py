@@ -4,11 +4,12 @@ The main pytest process holds a FIFO open for as long as it lives, and the contr
 that: it goes down at the end of the run, and also when the run is killed.
 """
 
+import json
 import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -33,9 +34,14 @@ _WORKER_INPUT = "hibernator_run"
 class ClusterInTest(Cluster):
     """The control plane with what only tests want of it."""
 
-    def install_crds(self) -> None:
-        """Apply the generated CRDs and wait until the API server serves them; cheap after the first time."""
-        _apply_crds(self)
+    def install_crds(self, crds: Path = CRDS) -> None:
+        """Apply CRDs (ours, if none are named) and wait until they are served; cheap after the first time."""
+        _apply_crds(self, crds)
+
+    def dry_run(self, documents: Iterable[Mapping[str, Any]]) -> None:
+        """Let the API server judge documents; KubectlError names the first field that it does not know."""
+        text = "\n---\n".join(map(json.dumps, documents))
+        self.kubectl("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-", input=text)
 
     def create_namespace(self) -> str:
         """A new namespace in which Pods can be made at once."""
@@ -46,10 +52,10 @@ class ClusterInTest(Cluster):
 
 
 @cache
-def _apply_crds(cluster: ClusterInTest) -> None:
+def _apply_crds(cluster: ClusterInTest, crds: Path) -> None:
     with FileLock(cluster.layout.root / "crds.lock"):
         cluster.kubectl(
-            "apply", "--server-side", "--force-conflicts", "--field-manager=tests", "-f", str(CRDS)
+            "apply", "--server-side", "--force-conflicts", "--field-manager=tests", "-f", str(crds)
         )
         cluster.until_established()
 
