@@ -49,6 +49,7 @@ BY_PAGE: Final = {
     ("docs/guides/gitops.md", "yaml"): (
         "tests/docs/test_gitops.py::test_argo_cd_is_told_to_leave_alone_what_could_be_in_git",
         "tests/docs/test_gitops.py::test_flux_is_told_to_leave_alone_what_could_be_in_git",
+        "tests/docs/test_gitops.py::test_the_tools_know_every_field_of_the_page",
     ),
     ("docs/guides/install.md", "sh"): (
         f"{_INSTALL}a_release_is_installed_looked_at_upgraded_and_removed",

@@ -1,4 +1,4 @@
-"""What the page about GitOps tells tools to leave alone is what Hibernator writes."""
+"""What the page about GitOps tells tools to leave alone is what Hibernator writes, in words they know."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
+from hibernator.controlplane.cluster import KubectlError
 from hibernator.decisions.scaler_mark import ANNOTATION
 from hibernator.decisions.scaling import ASLEEP_MARK, Horizontal, Keda, Patch, Place, Workload, steps
 from hibernator.executors.workloadscaler_kinds import BUILT_IN
+from support.cluster import ClusterInTest
+from tools.gotools import ARGO_CD, FLUX_HELM, FLUX_KUSTOMIZE, crds
 
 PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "gitops.md").read_text(encoding="utf-8")
 PLACE = Place(resource="any", namespace="shop", name="web", resource_version="1")
@@ -74,3 +77,70 @@ def test_flux_is_told_to_leave_alone_what_could_be_in_git() -> None:
     rules = block("flux.yaml")["spec"]["ignore"]
     told = {kind: set(rule["paths"]) for rule in rules for kind in rule["target"]["kind"].split("|")}
     assert told == in_git()
+
+
+def argo_cd() -> Any:
+    return block("argocd.yaml")
+
+
+def flux() -> Any:
+    return block("flux.yaml")
+
+
+def helm_release() -> Any:
+    """With the rules of the Kustomization, because the page says that they have the same form."""
+    spec = {
+        "interval": "10m",
+        "chartRef": {"kind": "OCIRepository", "name": "shop"},
+        "driftDetection": {"mode": "enabled", "ignore": flux()["spec"]["ignore"]},
+    }
+    named = {"apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease", "metadata": {"name": "shop"}}
+    return named | {"spec": spec}
+
+
+def test_the_page_says_where_the_rules_of_a_helm_release_are() -> None:
+    words = " ".join(PAGE.split())
+    assert "where `spec.driftDetection.mode` is `enabled`" in words
+    assert "rules of the same form under `spec.driftDetection.ignore`" in words
+
+
+@pytest.fixture(scope="module")
+def with_the_tools(cluster: ClusterInTest) -> ClusterInTest:
+    """With the kinds of Argo CD and Flux, as they publish them."""
+    for definitions in (ARGO_CD, FLUX_KUSTOMIZE, FLUX_HELM):
+        cluster.install_crds(crds(definitions))
+    return cluster
+
+
+@pytest.mark.parametrize("document", [argo_cd(), flux(), helm_release()], ids=lambda one: one["kind"])
+def test_the_tools_know_every_field_of_the_page(
+    with_the_tools: ClusterInTest, namespace: str, document: Any
+) -> None:
+    with_the_tools.dry_run([in_namespace(document, namespace)])
+
+
+@pytest.mark.parametrize(
+    ("document", "mistake", "said"),
+    [
+        (argo_cd(), {"ignoreDifference": []}, r"\.spec\.ignoreDifference: field not declared"),
+        (argo_cd(), {"ignoreDifferences": [{"kind": "Job", "paths": ["/spec/suspend"]}]}, "paths: field not"),
+        (flux(), {"ignores": []}, r"\.spec\.ignores: field not declared"),
+        (flux(), {"ignore": [{"target": {"kind": "Job"}}]}, r"spec\.ignore\[0\]\.paths: Required"),
+        (
+            helm_release(),
+            {"driftDetection": {"mode": "on"}},
+            r"spec\.driftDetection\.mode: Unsupported value",
+        ),
+        (helm_release(), {"ignore": []}, r"\.spec\.ignore: field not declared"),
+    ],
+)
+def test_a_mistake_in_what_the_tools_read_would_be_found(
+    with_the_tools: ClusterInTest, namespace: str, document: Any, mistake: dict[str, Any], said: str
+) -> None:
+    wrong = document | {"spec": document["spec"] | mistake}
+    with pytest.raises(KubectlError, match=said):
+        with_the_tools.dry_run([in_namespace(wrong, namespace)])
+
+
+def in_namespace(document: Any, namespace: str) -> Any:
+    return document | {"metadata": document["metadata"] | {"namespace": namespace}}
