@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 import structlog
-from structlog.contextvars import bound_contextvars
 
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
@@ -23,6 +22,7 @@ from hibernator.kube.cache import Cache
 from hibernator.kube.clock import Clock, steady
 from hibernator.kube.election import NotLeadingError
 from hibernator.kube.errors import ApiError, Conflict, Throttled
+from hibernator.kube.logging import about
 from hibernator.kube.metrics import (
     RECONCILE_ERRORS,
     RECONCILE_SECONDS,
@@ -185,7 +185,7 @@ class Controller:
             except QueueClosedError:
                 return
             try:
-                with bound_contextvars(controller=self.name, namespace=key.namespace, name=key.name):
+                with about(self.name, key.namespace, key.name):
                     await self._look(key)
             finally:
                 self.queue.done(key)

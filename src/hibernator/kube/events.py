@@ -1,7 +1,9 @@
 """Tells people what happened, as Kubernetes Events, without keeping a reconcile waiting.
 
-A reconcile only notes an event. A task of its own writes what was noted, and while the API server is away the
-newest are kept and the oldest dropped: events are for people, and the truth is in the status of the objects.
+A reconcile only notes an event. A task of its own writes what was noted as soon as a moment passes without
+another, so that a boundary which thousands cross is not held up by telling of it. While the API server is
+away the newest are kept and the oldest dropped: events are for people, and the truth is in the status of the
+objects.
 
 The name of an Event is made from what it says and about what. So the same event counts up the Event that is
 there already, also after a restart and from another replica, and "not again within five minutes" holds
@@ -23,7 +25,7 @@ from hibernator.api.kind import Kind
 from hibernator.api.meta import Object, ObjectMeta
 from hibernator.kube.backoff import backoff
 from hibernator.kube.client import Client
-from hibernator.kube.clock import Clock
+from hibernator.kube.clock import Clock, steady
 from hibernator.kube.errors import AlreadyExists, ApiError, Conflict, NotFound, Throttled, Unavailable
 from hibernator.kube.metrics import EVENTS_DROPPED, EVENTS_WRITTEN, Metrics
 
@@ -38,6 +40,8 @@ _REFILL: Final = 300.0
 _LONGEST_MESSAGE: Final = 1_024  # what the API's newer form of Events allows
 _LONGEST_NAME: Final = 200  # of an object, in the name of its Event, which may have 253 characters
 _TRIES: Final = 3
+_LULL: Final = 0.2  # real seconds without another event, after which they are written
+_LONGEST_LULL: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,8 @@ class Recorder:
         self._some = asyncio.Event()
         self._none = asyncio.Event()
         self._none.set()
+        self._hurried = asyncio.Event()
+        self._noted = steady()
 
     def note(
         self,
@@ -125,7 +131,9 @@ class Recorder:
         """Write what was noted, one after the other, for ever."""
         failures = 0
         while True:
-            await self._some.wait()
+            if not self._waiting:
+                await self._some.wait()
+                await self._lull()
             name, noted = self._waiting.popitem(last=False)
             try:
                 await self._write(noted)
@@ -141,8 +149,18 @@ class Recorder:
             failures = 0
             self._show()
 
+    async def _lull(self) -> None:
+        """Let those go first who keep to the clock."""
+        latest = steady() + _LONGEST_LULL
+        while (left := min(self._noted + _LULL, latest) - steady()) > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._hurried.wait()
+                return
+
     async def flush(self, seconds: float) -> None:
         """Wait until everything is written, but not for long."""
+        self._hurried.set()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._none.wait()
@@ -165,6 +183,7 @@ class Recorder:
         return True
 
     def _wait(self, noted: _Noted) -> None:
+        self._noted = steady()
         earlier = self._waiting.get(noted.name)
         self._waiting[noted.name] = noted.after(earlier) if earlier else noted
         self._shorten()

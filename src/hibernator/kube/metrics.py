@@ -4,7 +4,7 @@ Other rooms define their own `Metric`s the same way and hand them to `Metrics` b
 registry is not prometheus-client's global one: two managers in one process (every test) must not share it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from prometheus_client import (
@@ -166,44 +166,44 @@ class Metrics:
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         GCCollector(registry=self._registry)
-        self._counters: dict[Metric, Counter] = {}
-        self._gauges: dict[Metric, Gauge] = {}
-        self._histograms: dict[Metric, Histogram] = {}
-        self._children: dict[tuple[object, tuple[str, ...]], Any] = {}
+        # By name, because a text remembers its hash and a line of the table does not.
+        self._counters: dict[str, Counter] = {}
+        self._gauges: dict[str, Gauge] = {}
+        self._histograms: dict[str, Histogram] = {}
+        self._children: dict[tuple[str, ...], Any] = {}
         for metric in table:
             self._add(metric)
 
     def _add(self, metric: Metric) -> None:
         name, kind, labels, words, buckets = metric
         if kind == "counter":
-            self._counters[metric] = Counter(name, words, labels, registry=self._registry)
+            self._counters[name] = Counter(name, words, labels, registry=self._registry)
         elif kind == "gauge":
-            self._gauges[metric] = Gauge(name, words, labels, registry=self._registry)
+            self._gauges[name] = Gauge(name, words, labels, registry=self._registry)
         else:
-            self._histograms[metric] = Histogram(
-                name, words, labels, registry=self._registry, buckets=buckets
-            )
+            self._histograms[name] = Histogram(name, words, labels, registry=self._registry, buckets=buckets)
 
     def count(self, metric: Metric, *labels: str, by: float = 1) -> None:
-        self._labelled(self._counters[metric], labels).inc(by)
+        self._labelled(self._counters, metric.name, labels).inc(by)
 
     def set(self, metric: Metric, value: float, *labels: str) -> None:
-        self._labelled(self._gauges[metric], labels).set(value)
+        self._labelled(self._gauges, metric.name, labels).set(value)
 
     def follow(self, metric: Metric, value: Callable[[], float], *labels: str) -> None:
         """Let a gauge ask for its value when somebody reads it, which costs nothing until then."""
-        self._labelled(self._gauges[metric], labels).set_function(value)
+        self._labelled(self._gauges, metric.name, labels).set_function(value)
 
     def observe(self, metric: Metric, seconds: float, *labels: str) -> None:
-        self._labelled(self._histograms[metric], labels).observe(seconds)
+        self._labelled(self._histograms, metric.name, labels).observe(seconds)
 
-    def _labelled(self, family: M, labels: tuple[str, ...]) -> M:
+    def _labelled(self, families: Mapping[str, M], name: str, labels: tuple[str, ...]) -> M:
         """The one with these labels, remembered: prometheus-client takes longer to find it than to count."""
         if not labels:
-            return family
-        found: M | None = self._children.get((family, labels))
+            return families[name]
+        key = (name, *labels)
+        found: M | None = self._children.get(key)
         if found is None:
-            found = self._children[family, labels] = family.labels(*labels)
+            found = self._children[key] = families[name].labels(*labels)
         return found
 
     def value(self, metric: Metric, *labels: str) -> float:

@@ -25,7 +25,7 @@ ScalerSteps = Steps[Verdict[int]]
 class ScalerTimeline(Timeline[int]):
     """The replicas of a scaler, after grace, as if its spec had always been in force."""
 
-    __slots__ = ("_grace", "_most", "_rules", "_weekly")
+    __slots__ = ("_grace", "_most", "_rules", "_said", "_weekly")
 
     def __init__(
         self,
@@ -45,6 +45,7 @@ class ScalerTimeline(Timeline[int]):
         )
         self._most = max([default_replicas, *(window.replicas for window in windows)])
         self._grace = grace_seconds * SECOND
+        self._said: tuple[tuple[Verdict[int], int] | None, str] = None, ""
         same: dict[Verdict[int], Verdict[int]] = {}
         verdicts = [Verdict(window.replicas, Reason.WINDOW, window.label) for window in windows]
         self._weekly = Weekly(
@@ -129,7 +130,12 @@ class ScalerTimeline(Timeline[int]):
         return verdict.source
 
     def _message(self, verdict: Verdict[int], ticks: int) -> str:
-        return words.message(self._rules, verdict, ticks, self._after_grace(verdict, ticks))
+        # The same in all of a second, within which a fleet that shares this timeline asks for it.
+        asked = verdict, ticks // SECOND
+        if self._said[0] != asked:
+            after = self._after_grace(verdict, ticks)
+            self._said = asked, words.message(self._rules, verdict, ticks, after)
+        return self._said[1]
 
     def _after_grace(self, verdict: Verdict[int], ticks: int) -> AfterGrace | None:
         if verdict.reason is not Reason.GRACE_PERIOD:

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
 from hibernator.api.core import CONFIG_MAPS, DEPLOYMENTS, ConfigMap, Deployment
@@ -28,6 +27,7 @@ from hibernator.kube.controller import (
 from hibernator.kube.credentials import find
 from hibernator.kube.election import NotLeadingError
 from hibernator.kube.errors import Conflict, Forbidden, Throttled, Unavailable
+from hibernator.kube.logging import with_subject
 from hibernator.kube.metrics import RECONCILE_ERRORS, RECONCILE_SECONDS, RECONCILES, Metrics
 from support.clock import ManualClock
 from support.kubeconfigs import write_kubeconfig
@@ -315,7 +315,7 @@ async def test_conflict_after_conflict_does_not_spin(setup: Setup, maps: Cache[C
 async def test_a_fault_is_logged_with_its_key_and_where_it_came_from(
     setup: Setup, maps: Cache[ConfigMap]
 ) -> None:
-    with capture_logs(processors=[merge_contextvars]) as lines:
+    with capture_logs(processors=[with_subject]) as lines:
         async with setup.running(setup.controller(Looks(ZeroDivisionError("a bug")), For(maps))):
             maps.saw(ConfigMap(metadata=meta("a")))
             await setup.clock.settle()

@@ -12,7 +12,8 @@ from hibernator.kube.credentials import find
 from hibernator.kube.election import ApiLeases, Elector, LeaseLostError, NotLeadingError, new_identity
 from hibernator.kube.lease import Timing
 from hibernator.kube.metrics import LEASE_REQUESTS, Metrics
-from support.faultproxy import Answer, Cut, Delay, Drop, FaultProxy, Freeze
+from support.faultproxy import FaultProxy
+from support.faults import Answer, Cut, Delay, Drop, Freeze
 
 TIMING = Timing(duration=4.5, renew_deadline=3, retry=0.1)
 LEASE = "leases/leader"

@@ -14,7 +14,8 @@ from hibernator.kube.events import Recorder
 from hibernator.kube.metrics import EVENTS_DROPPED, EVENTS_WRITTEN, Metrics
 from support.clock import ManualClock
 from support.cluster import ClusterInTest
-from support.faultproxy import Answer, Drop, FaultProxy
+from support.faultproxy import FaultProxy
+from support.faults import Answer, Drop
 
 FIVE_MINUTES = 300.0
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
-from structlog.contextvars import bound_contextvars
 
-from hibernator.kube.logging import configure
+from hibernator.kube.logging import about, configure
 
 
 class Terminal(io.StringIO):
@@ -30,7 +29,7 @@ def restored() -> Iterator[None]:
 def test_a_pipe_gets_json_with_the_object_that_a_reconcile_is_about() -> None:
     out = io.StringIO()
     configure(file=out)
-    with bound_contextvars(controller="plans", namespace="team", name="nightly"):
+    with about("plans", "team", "nightly"):
         structlog.get_logger().warning("did not work", seconds=30)
     line = json.loads(out.getvalue())
     assert line.pop("time").endswith("Z")

@@ -21,7 +21,8 @@ from hibernator.kube.manager import EndedError, Manager
 from hibernator.kube.metrics import LEADER, RECONCILES, WRITES_FENCED, Metrics
 from hibernator.kube.serving import Server
 from support.clock import ManualClock
-from support.faultproxy import Delay, FaultProxy
+from support.faultproxy import FaultProxy
+from support.faults import Delay
 from support.settled import settled
 
 # Long, because a watchdog that finds this process late would end the whole test run.
