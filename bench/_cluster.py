@@ -19,7 +19,8 @@ from hibernator.kube.clock import SystemClock
 from hibernator.kube.controller import Controller, For, Key, Result
 from hibernator.kube.metrics import Metrics
 from hibernator.kube.reflector import Habits
-from support.faultproxy import Action, Answer, FaultProxy, InWatch, gone_in_watch
+from support.faultproxy import FaultProxy
+from support.faults import Action, Answer, InWatch, gone_in_watch
 
 CONNECTIONS = 34  # as many requests as the client has in flight for one kind
 PATCHES = 5_000

@@ -3,7 +3,8 @@
 import pytest
 
 from support.clock import ManualClock
-from support.faultproxy import Answer, Drop, FaultProxy
+from support.faultproxy import FaultProxy
+from support.faults import Answer, Drop
 from support.operators import Running, running
 from support.scaler_scenes import Scene, scaler, workload
 

@@ -11,7 +11,8 @@ from hibernator.kube.client import Client
 from hibernator.kube.metrics import CACHE_OBJECTS, CACHE_UNDECODABLE, RELISTS, Metrics
 from hibernator.kube.reflector import Habits
 from support.caches import SELECTOR, World, following, running
-from support.faultproxy import Delay, FaultProxy
+from support.faultproxy import FaultProxy
+from support.faults import Delay
 
 
 class Numbered(Object):

@@ -14,7 +14,8 @@ from hibernator.kube.credentials import find
 from hibernator.kube.errors import NotFound
 from hibernator.kube.reflector import Habits
 from support.caches import Listener, World, following
-from support.faultproxy import Action, Answer, Cut, Drop, FaultProxy, Freeze, InWatch, Record, gone_in_watch
+from support.faultproxy import FaultProxy
+from support.faults import Action, Answer, Cut, Drop, Freeze, InWatch, Record, gone_in_watch
 
 _WATCH = "watch=true"
 _LIST = "configmaps.*limit="

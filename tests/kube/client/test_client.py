@@ -12,7 +12,8 @@ from hibernator.api.meta import Object, ObjectMeta
 from hibernator.kube.client import Client
 from hibernator.kube.errors import AlreadyExists, Conflict, Gone, Invalid, NotFound, Undecodable
 from hibernator.kube.wire import Added, BrokenEvent, Deleted, Modified
-from support.faultproxy import Answer, FaultProxy, gone_in_watch
+from support.faultproxy import FaultProxy
+from support.faults import Answer, gone_in_watch
 
 
 class Numbered(Object):

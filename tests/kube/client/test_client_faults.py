@@ -12,7 +12,8 @@ from hibernator.kube.errors import AlreadyExists, Conflict, NotFound, Throttled,
 from hibernator.kube.fairness import Lanes
 from hibernator.kube.kubeconfig import Cluster, Place, User
 from hibernator.kube.metrics import API_REQUESTS, API_SECONDS, Metrics
-from support.faultproxy import Action, Answer, Cut, Delay, Drop, FaultProxy, Freeze
+from support.faultproxy import FaultProxy
+from support.faults import Action, Answer, Cut, Delay, Drop, Freeze
 
 _A = {"metadata": {"name": "a"}}
 

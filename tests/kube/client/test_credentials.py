@@ -18,7 +18,8 @@ from hibernator.kube.credentials import Credentials, find, in_cluster
 from hibernator.kube.errors import BadCredentials, Unauthorized, Unavailable
 from hibernator.kube.kubeconfig import load
 from support.cluster import ClusterInTest
-from support.faultproxy import Answer, FaultProxy, admin_token
+from support.faultproxy import FaultProxy, admin_token
+from support.faults import Answer
 from support.kubeconfigs import ask_who_i_am, who_am_i, write_kubeconfig
 
 _REVIEW = "selfsubjectreviews"

@@ -16,7 +16,8 @@ from hibernator.kube.credentials import Credentials
 from hibernator.kube.errors import BadCredentials, Unavailable
 from hibernator.kube.kubeconfig import load
 from support.cluster import ClusterInTest
-from support.faultproxy import Answer, FaultProxy, admin_token
+from support.faultproxy import FaultProxy, admin_token
+from support.faults import Answer
 from support.kubeconfigs import ask_who_i_am, who_am_i, write_kubeconfig
 
 _V1 = "client.authentication.k8s.io/v1"
