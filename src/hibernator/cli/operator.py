@@ -5,13 +5,14 @@ import inspect
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 import typer
 import yaml
+from msgspec.structs import FieldInfo
 
 from hibernator.cli.exits import CliError, Exit
-from hibernator.operator.settings import Settings, SettingsError, fields, flag, settings, variable
+from hibernator.operator.settings import Settings, SettingsError, fields, flag, settings
 
 _FILE: Final = "HIBERNATOR_CONFIG"
 
@@ -25,19 +26,36 @@ def _with_flags(command: Callable[[Settings], None]) -> Callable[..., None]:
         except SettingsError as error:
             raise CliError(str(error), code=Exit.USAGE) from error
 
-    option = typer.Option("--config", envvar=_FILE, help="A YAML file with settings.")
+    words = f"A YAML file with settings; {_FILE} names one, too."
+    option = typer.Option("--config", envvar=_FILE, show_envvar=False, help=words)
     parameters = [_parameter("config", Annotated[Path | None, option])]
-    for field, words, type_ in fields():
-        name = f"{flag(field.name)}/--no-{flag(field.name)[2:]}" if type_ is bool else flag(field.name)
-        shown = "" if field.default == "" else f" [default: {field.default}]"
-        option = typer.Option(name, help=f"{words}{shown} [env: {variable(field.name)}]", show_default=False)
-        plain = type_ if type_ in {bool, int, float} else str
-        parameters.append(_parameter(field.name, Annotated[plain | None, option]))
+    parameters += [
+        _parameter(field.name, Annotated[_plain(type_) | None, _option(field, words, type_)])
+        for field, words, type_ in fields()
+    ]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what Typer reads
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run.__doc__ = command.__doc__
     run.__name__ = command.__name__.lstrip("_")
     return run
+
+
+def _option(field: FieldInfo, words: str, type_: Any) -> Any:
+    """A flag. Switches go into a panel of their own, because their two names would narrow all the others."""
+    shown = "" if field.default == "" else f" [default: {field.default}]"
+    name, text = flag(field.name), f"{words}{_choices(type_)}{shown}"
+    if type_ is not bool:
+        return typer.Option(name, help=text, show_default=False)
+    both = f"{name}/--no-{name.removeprefix('--')}"
+    return typer.Option(both, help=text, show_default=False, metavar="", rich_help_panel="Switches")
+
+
+def _plain(type_: Any) -> Any:
+    return type_ if type_ in {bool, int, float} else str
+
+
+def _choices(type_: Any) -> str:
+    return f" One of {', '.join(get_args(type_))}." if get_origin(type_) is Literal else ""
 
 
 def _parameter(name: str, annotation: Any) -> inspect.Parameter:
@@ -47,8 +65,9 @@ def _parameter(name: str, annotation: Any) -> inspect.Parameter:
 def _operator(chosen: Settings) -> None:
     """Run the operator: all controllers, health and metrics, until it is told to stop.
 
-    Every setting can be written as a flag, as an environment variable or in a file; the later of file,
-    environment and flag wins. `hibernator config` shows what they make together.
+    Every setting can be written as a flag (`--log-level`), as an environment variable
+    (`HIBERNATOR_LOG_LEVEL`) or in a file (`logLevel`); the later of file, environment and flag wins.
+    `hibernator config` shows what they make together, as a file.
     """
     from hibernator.kube import credentials, logging
     from hibernator.kube.election import LeaseLostError

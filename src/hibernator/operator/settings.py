@@ -42,7 +42,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
     ] = True
     workers: Annotated[int, msgspec.Meta(ge=1, le=256), "How many reconciles of a kind run at once."] = 16
     database: Annotated[
-        str, "The database of the audit trail: sqlite:////a/file.db or postgresql://user:password@host/name."
+        str, "The database of the audit trail: postgresql://user:password@host/db or sqlite:////a/file.db."
     ] = "sqlite:////var/lib/hibernator/audit.db"
     audit_months: Annotated[
         int, msgspec.Meta(ge=0, le=1200), "For how many months audit events are kept; 0 keeps them for ever."
