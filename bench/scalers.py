@@ -5,11 +5,16 @@
 Each scaler has a Deployment of its own on a real control plane. The bare loop sends the same patches to the
 same Deployments, with the same preconditions over the same number of connections, and does nothing else: it
 is the limit of this machine. Both are timed by the same watch. Jitter is off.
+
+Kubernetes' own controllers answer each patch with half a dozen writes, and how many of these fall into the
+time that is measured is a matter of luck, for the bare loop as well. So both take turns, the bare loop begins
+and ends, and each is told by its median.
 """
 
 import asyncio
 import re
 import socket
+import statistics
 import sys
 import tempfile
 import time
@@ -43,6 +48,7 @@ NAMESPACES_USED = 10  # kube-green works on at most 500 in one
 BOUNDARY = Instant("2026-03-02T09:00:00Z")
 LEAD = 45  # seconds between the start of the operator and the boundary, for the second start
 QUIET = 20  # seconds over which an idle operator is watched
+AT_LEAST = 3_000  # scalers cross in all, however few cross together
 LABELS = {"app": "bench"}
 
 
@@ -104,9 +110,9 @@ async def observed(deployments: Cache[Deployment], count: int) -> asyncio.Future
     done: asyncio.Future[list[float]] = asyncio.get_running_loop().create_future()
 
     def changed(_old: Deployment | None, new: Deployment | None) -> None:
-        if new and new.spec.replicas == 1:
+        if new and new.spec.replicas == 1 and not done.done():
             seen.setdefault(new.metadata.name, time.time())
-            if len(seen) == count and not done.done():
+            if len(seen) == count:
                 done.set_result(sorted(seen.values()))
 
     deployments.on_change(changed)
@@ -130,9 +136,13 @@ async def bare(cluster: Cluster, deployments: Cache[Deployment], count: int) -> 
     start = await patched(cluster, deployments, count, replicas=1)
     times = await done
     await rest(deployments)
+    await put_back(cluster, deployments, count)
+    return Crossing(times[0] - start, times[-1] - start)
+
+
+async def put_back(cluster: Cluster, deployments: Cache[Deployment], count: int) -> None:
     await patched(cluster, deployments, count, replicas=0)
     await rest(deployments)
-    return Crossing(times[0] - start, times[-1] - start)
 
 
 async def patched(cluster: Cluster, deployments: Cache[Deployment], count: int, *, replicas: int) -> float:
@@ -209,6 +219,43 @@ async def operator(cluster: Cluster, seconds_before: float) -> AsyncIterator[Pro
         await process.wait()
 
 
+@dataclass
+class Night:
+    """One life of an operator over one boundary."""
+
+    crossing: Crossing
+    writes: float  # for each scaler
+    cpu: float
+    peak: float
+    held: float
+    idle: float  # requests a minute
+
+
+async def crossed(cluster: Cluster, deployments: Cache[Deployment], count: int) -> Night:
+    done = await observed(deployments, count)
+    async with operator(cluster, LEAD + count / 50) as process:
+        await process.until(lambda: process.metric("hibernator_scaler_writes_saved_total") >= 0)
+        await process.until(lambda: process.metric("hibernator_reconcile_seconds_count") >= count)
+        await process.until(lambda: process.metric("hibernator_queue_depth") == 0)
+        await asyncio.sleep(5)
+        held, cpu = process.memory(), process.cpu()
+        before = len(cluster.writes())
+        asked = process.metric("hibernator_api_requests_total")
+        began = time.time()
+        await asyncio.sleep(min(QUIET, max(0.0, process.boundary - time.time() - 3)))
+        idle = (process.metric("hibernator_api_requests_total") - asked) / (time.time() - began) * 60
+        times = await done
+        await rest(deployments)
+        await process.until(lambda: process.metric("hibernator_queue_depth") == 0)
+        await asyncio.sleep(5)
+        spent, peak = process.cpu() - cpu, process.memory("VmHWM")
+        ours = [w for w in cluster.writes()[before:] if w.resource in {"deployments", "timewindowscalers"}]
+        ours = [w for w in ours if w.subresource in {"", "status"} and not w.user.startswith("system:")]
+    await put_back(cluster, deployments, count)
+    crossing = Crossing(times[0] - process.boundary, times[-1] - process.boundary)
+    return Night(crossing, len(ours) / count, spent, peak, held, idle)
+
+
 async def measure(cluster: Cluster, count: int) -> list[object]:
     async with Client(credentials.find(str(cluster.kubeconfig))) as client:
         await each(
@@ -226,41 +273,24 @@ async def measure(cluster: Cluster, count: int) -> list[object]:
         following = asyncio.create_task(deployments.run())
         await deployments.wait_synced()
         await rest(deployments)
-        limit = await bare(cluster, deployments, count)
-        done = await observed(deployments, count)
-        async with operator(cluster, LEAD + count / 50) as process:
-            await process.until(lambda: process.metric("hibernator_scaler_writes_saved_total") >= 0)
-            await process.until(lambda: process.metric("hibernator_reconcile_seconds_count") >= count)
-            await process.until(lambda: process.metric("hibernator_queue_depth") == 0)
-            await asyncio.sleep(5)
-            held, cpu = process.memory(), process.cpu()
-            before = len(cluster.writes())
-            asked = process.metric("hibernator_api_requests_total")
-            began = time.time()
-            await asyncio.sleep(min(QUIET, max(0.0, process.boundary - time.time() - 3)))
-            idle = (process.metric("hibernator_api_requests_total") - asked) / (time.time() - began) * 60
-            times = await done
-            await rest(deployments)
-            await process.until(lambda: process.metric("hibernator_queue_depth") == 0)
-            await asyncio.sleep(5)
-            spent, peak = process.cpu() - cpu, process.memory("VmHWM")
-            ours = [
-                w for w in cluster.writes()[before:] if w.resource in {"deployments", "timewindowscalers"}
-            ]
-            ours = [w for w in ours if w.subresource in {"", "status"} and not w.user.startswith("system:")]
+        limits, nights = [await bare(cluster, deployments, count)], []
+        for _ in range(max(1, AT_LEAST // count)):
+            nights.append(await crossed(cluster, deployments, count))
+            limits.append(await bare(cluster, deployments, count))
         following.cancel()
-    first, last = times[0] - process.boundary, times[-1] - process.boundary
+    limit = statistics.median(one.last for one in limits)
+    last = statistics.median(night.crossing.last for night in nights)
     return [
         f"{count:,} scalers",
-        limit.last,
+        limit,
         last,
-        last / limit.last,
-        first,
-        len(ours) / count,
-        spent,
-        peak,
-        (held - nothing) * 1024 / count,
-        idle,
+        last / limit,
+        max(night.crossing.first for night in nights),
+        max(night.writes for night in nights),
+        statistics.median(night.cpu for night in nights),
+        max(night.peak for night in nights),
+        (nights[0].held - nothing) * 1024 / count,
+        max(night.idle for night in nights),
     ]
 
 

@@ -148,7 +148,7 @@ class ScalerReconciler:
         if decision.first:
             scaler = await self._write_status(scaler, decision.first)
         for patch in marked(decision.writes, decision.mark) if decision.mark else ():
-            await self._write_target(patch, replace(seen, scaler=scaler))
+            await self._write_target(patch, seen, scaler)
             self._wrote[key] = self._clock.now()
         if decision.writes and decision.mark:
             self._sets[key] = (*seen.sets, (self._clock.now(), decision.mark.wanted))[-MOST_SETS:]
@@ -167,16 +167,16 @@ class ScalerReconciler:
 
         return scaler
 
-    async def _write_target(self, patch: Patch, seen: Seen) -> None:
+    async def _write_target(self, patch: Patch, seen: Seen, scaler: TimeWindowScaler) -> None:
         """Write, or say in the status that it may not be."""
         try:
             await self._targets.write(patch)
         except ApiError as error:
             if is_refusal(error):
                 self._metrics.count(DEGRADED, REFUSED)
-                status = refused(seen, error.message, self._clock.now())
-                if status != seen.scaler.status:
-                    await self._write_status(seen.scaler, status)
+                status = refused(replace(seen, scaler=scaler), error.message, self._clock.now())
+                if status != scaler.status:
+                    await self._write_status(scaler, status)
             raise
 
     async def _settle_annotation(self, scaler: TimeWindowScaler) -> TimeWindowScaler:
