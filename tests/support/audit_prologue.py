@@ -4,6 +4,7 @@ Every step waits for what it needs to have happened, so that its events do not d
 """
 
 import asyncio
+import itertools
 import json
 from collections.abc import Callable
 from typing import Any, Final
@@ -85,9 +86,16 @@ class Prologue:
         await self._until(lambda: self._status(REQUESTS, late).get("decision") == "Expired")
 
     async def meet_the_webhook(self) -> None:
-        """Until it answers, which a trial run shows that is not for the trail."""
+        """Until it answers, which a trial run shows that is not for the trail; and then for the trail.
+
+        Whoever it keeps waiting too long is let in, so that on a busy machine it may take more than one.
+        """
         await self._until(lambda: not self._offer("trial", "--dry-run=server"))
-        await self.offend("first")
+        async with asyncio.timeout(_DEADLINE):
+            for number in itertools.count(1):
+                await self.offend(f"first-{number}")
+                if self.offended[f"first-{number}"]:
+                    return
 
     async def offend(self, name: str) -> None:
         accepted = await asyncio.to_thread(self._offer, name)
