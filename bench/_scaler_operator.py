@@ -33,7 +33,7 @@ async def main(kubeconfig: str, boundary: str, crossed_at: str, port: str) -> No
 
 
 if __name__ == "__main__":
-    logging.configure("warning")
+    logging.configure("error")
     spare_the_caches()
     spare_the_buffers()
     asyncio.run(main(*sys.argv[1:]))

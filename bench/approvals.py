@@ -40,7 +40,7 @@ from hibernator.controlplane.cluster import Cluster, running
 from hibernator.controlplane.progress import PlainReporter
 from hibernator.controlplane.versions import needed
 from hibernator.decisions.approval import Person
-from hibernator.kube import credentials
+from hibernator.kube import credentials, logging
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 
@@ -327,4 +327,5 @@ async def main(count: int) -> None:
 
 
 if __name__ == "__main__":
+    logging.configure("error")
     asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000))

@@ -16,7 +16,6 @@ single one, which waits for the commit. And how fast `verify` walks.
 """
 
 import asyncio
-import logging
 import shutil
 import sqlite3
 import statistics
@@ -27,7 +26,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
-import structlog
 from whenever import Instant
 
 import _paths  # noqa: F401 — puts the tests' support on the path
@@ -41,6 +39,7 @@ from hibernator.audit.schema import COLUMNS, to_values
 from hibernator.audit.store import Store
 from hibernator.audit.trail import BATCH, Trail
 from hibernator.audit.verification import verify
+from hibernator.kube import logging
 from support.postgres import Postgres
 
 COUNT = 12_000
@@ -240,5 +239,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    logging.configure("error")
     asyncio.run(main())

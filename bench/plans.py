@@ -25,7 +25,7 @@ from hibernator.controlplane.binaries import find_or_build
 from hibernator.controlplane.cluster import Cluster, running
 from hibernator.controlplane.progress import PlainReporter
 from hibernator.controlplane.versions import needed
-from hibernator.kube import credentials
+from hibernator.kube import credentials, logging
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from scalers import CONNECTIONS, NAMESPACES_USED, each, fill, operator, patched, rest, space
@@ -118,4 +118,5 @@ async def main(counts: list[int]) -> None:
 
 
 if __name__ == "__main__":
+    logging.configure("error")
     asyncio.run(main([int(argument) for argument in sys.argv[1:]] or [2_000]))

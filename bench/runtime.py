@@ -34,6 +34,7 @@ from hibernator.controlplane.binaries import find_or_build
 from hibernator.controlplane.cluster import running
 from hibernator.controlplane.progress import PlainReporter
 from hibernator.controlplane.versions import needed
+from hibernator.kube import logging
 from hibernator.kube.client import Client
 from hibernator.kube.credentials import find
 from support.cluster import ClusterInTest
@@ -139,4 +140,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    logging.configure("error")
     main()
