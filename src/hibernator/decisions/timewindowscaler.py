@@ -45,7 +45,7 @@ from hibernator.decisions.timewindowscaler_words import (
 
 SETTLE_SECONDS: Final = 2.0  # how long a status may trail its target
 SETTLED_A_SECOND: Final = 20.0  # and longer where many wait: even a busy cluster follows as fast as this
-LONGEST_TRAIL_SECONDS: Final = 120.0
+LONGEST_TRAIL_SECONDS: Final = 300.0
 MISSING_TARGET_SECONDS: Final = 30.0
 MISTAKE_SECONDS: Final = 300.0
 EXTERNAL_SECONDS: Final = 30.0  # how often a number from outside is read again

@@ -48,15 +48,15 @@ async def test_every_kind_is_deleted_by_somebody(room: Room, up: Running, kind: 
     assert await actors(up, f"{kind}.deleted", name) == [named(bob)]
 
 
-async def test_whoever_deletes_all_has_deleted_each(room: Room, up: Running) -> None:
+async def test_whoever_deletes_all_at_once_has_deleted_each(room: Room, up: Running) -> None:
     for name in ("first", "second"):
         labelled = scaler(name)
         labelled["metadata"]["labels"] = {"sort": "many"}
         await made(up, room, labelled)
-    bob = admin(room, BOB)
-    await asyncio.to_thread(bob.kubectl, "delete", "tws", "-l", "sort=many")
+    path = f"/apis/kyklos.io/v1alpha1/namespaces/{room.namespace}/timewindowscalers?labelSelector=sort%3Dmany"
+    await asyncio.to_thread(room.cluster.request, "DELETE", path)
     for name in ("first", "second"):
-        assert await actors(up, "timewindowscaler.deleted", name) == [named(bob)]
+        assert await actors(up, "timewindowscaler.deleted", name) == [("user", "hibernator-admin", "api")]
 
 
 async def test_what_goes_along_with_another_is_deleted_by_kubernetes(room: Room, up: Running) -> None:
