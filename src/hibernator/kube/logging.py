@@ -15,7 +15,7 @@ from typing import Any, Final, TextIO
 import structlog
 from structlog.types import EventDict, Processor
 
-# One value for all three: structlog's own means set one for each, which costs a look more than its decision.
+# One value for all three: structlog's own means set one for each, which showed in the profile of a storm.
 _SUBJECT: Final[ContextVar[tuple[str, str, str] | None]] = ContextVar("subject", default=None)
 
 

@@ -55,6 +55,20 @@ async def test_an_event_says_what_happened_to_what_and_when(
     assert (reference.api_version, reference.kind, reference.name) == ("v1", "ConfigMap", "app")
 
 
+async def test_events_wait_for_a_lull_and_then_need_nobody_to_ask_for_them(
+    client: Client, clock: ManualClock, metrics: Metrics, about: ConfigMap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{Recorder.__module__}._LULL", 3600.0)
+    async with recording(client, clock, metrics) as recorder:
+        recorder.note(CONFIG_MAPS, about, "Normal", "Scaled", "from 1 to 5")
+        assert await events(client, about) == [], "more may come any moment"
+    monkeypatch.setattr(f"{Recorder.__module__}._LULL", 0.01)
+    async with recording(client, clock, metrics) as recorder, asyncio.timeout(30):
+        recorder.note(CONFIG_MAPS, about, "Normal", "Scaled", "from 5 to 1")
+        while len(await events(client, about)) < 2:  # noqa: ASYNC110 — an API server has no event
+            await asyncio.sleep(0.01)
+
+
 async def test_the_same_again_counts_up_what_is_there_also_after_a_restart(
     client: Client, clock: ManualClock, metrics: Metrics, about: ConfigMap
 ) -> None:
