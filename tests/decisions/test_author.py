@@ -40,3 +40,9 @@ def test_what_is_no_note_names_nobody(text: str) -> None:
 
 def test_without_a_note_nobody_is_named() -> None:
     assert deleter(ObjectMeta(), NOON) == ""
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z"])
+def test_a_note_from_the_ends_of_time_names_nobody(moment: str) -> None:
+    """Where no policy forbids it anybody may write one, and it must hold up no deletion."""
+    assert deleter(noted(f"{moment} {BOB}"), NOON) == ""

@@ -28,7 +28,7 @@ from hibernator.controllers import journal_audit, remediation_audit, scheduleexc
 from hibernator.controllers.means import Means
 from hibernator.decisions.author import deleter
 from hibernator.kube.cache import Cache
-from hibernator.kube.clock import Clock, SystemClock
+from hibernator.kube.clock import SystemClock
 from hibernator.kube.controller import Controller, Key, Result, Watches
 
 T = TypeVar("T", bound=Object)
@@ -51,12 +51,11 @@ class Kept(Generic[T]):
 
 
 class Departures:
-    def __init__(self, means: Means, kinds: Sequence[Kept[Any]], real: Clock | None = None) -> None:
-        """`real` is the time that the API server goes by, as does the note of who deleted something."""
+    def __init__(self, means: Means, kinds: Sequence[Kept[Any]]) -> None:
         self._trail = means.trail
         self._spool = means.spool
         self._clock = means.clock
-        self._real = real or SystemClock()
+        self._real = SystemClock()  # by which a note tells when somebody deleted something
         self._namespace = means.caches.namespace
         self._kinds: Mapping[str, Kept[Any]] = {one.cache.kind.kind: one for one in kinds}
         self._gone: dict[Resource, tuple[AuditEvent, ...]] = {}
