@@ -4,6 +4,7 @@ Everything that a database or the way to it can do wrong becomes `AuditUnavailab
 from all of it: wait and try again, and approve nothing meanwhile.
 """
 
+import asyncio
 import contextlib
 import os
 import sqlite3
@@ -53,10 +54,15 @@ class Database:
             )
             self.engine = _sqlite(self._file, read_only=read_only)
         self._read_only = read_only
+        self._users = 0
+        self._unused = asyncio.Event()
+        self._unused.set()
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[AsyncConnection]:
         """One transaction: committed at the end, rolled back on any error."""
+        self._users += 1
+        self._unused.clear()
         try:
             await self._find_file()
             async with self.engine.begin() as connection:
@@ -65,8 +71,20 @@ class Database:
             raise AuditUnavailable(
                 f"The audit database {self.name} cannot be used: {_why(error)}."
             ) from error
+        finally:
+            self._users -= 1
+            if not self._users:
+                self._unused.set()
 
     async def close(self) -> None:
+        """Let go of the database, after whoever is still busy with it.
+
+        Somebody who was cancelled waits for SQLite to give up, and must not be cancelled once more by the end
+        of the event loop: aiosqlite would then wait for ever, and the process with it.
+        """
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_WRITE_SECONDS):
+                await self._unused.wait()
         await self.engine.dispose()
 
     async def __aenter__(self) -> Self:
