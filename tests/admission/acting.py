@@ -5,7 +5,7 @@ from typing import Any
 
 from support.operators import Running
 from support.plan_scenes import noop, plan
-from support.policed import Room, Somebody, wish
+from support.policed import ALICE, Room, Somebody, wish
 from support.remediation_scenes import REMEDIATIONS, remediation
 from support.scaler_scenes import scaler
 
@@ -41,6 +41,20 @@ KINDS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "remediationrequest": (REMEDIATIONS, remediation("kind"), {"environment": "staging"}),
     "scheduleexception": ("schedex", wish("kind", None, draft=True), {"reason": "changed"}),
 }
+
+
+def named(who: Somebody) -> tuple[str, str, str]:
+    """Such a person, as `actors` tells of them."""
+    return ("user", who.name, "api")
+
+
+async def made(run: Running, room: Room, document: dict[str, Any]) -> None:
+    await asyncio.to_thread(admin(room, ALICE).create, document)
+    await run.settle()
+
+
+async def delete(who: Somebody, of: str, name: str, *flags: str) -> None:
+    await asyncio.to_thread(who.kubectl, "delete", of, name, "--timeout=60s", *flags)
 
 
 async def actors(run: Running, type_: str, name: str, count: int = 1) -> list[tuple[str, str, str]]:

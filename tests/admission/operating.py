@@ -12,19 +12,23 @@ from support.policed import Room
 
 
 @asynccontextmanager
-async def operating(room: Room, **settings: Any) -> AsyncIterator[Running]:
+async def operating(room: Room, address: str = "", **settings: Any) -> AsyncIterator[Running]:
     """The operator with its webhooks, once the API server asks them."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = address or free_address()
     webhooks: dict[str, Any] = {"webhook_listen": address, "webhook_url": f"https://{address}"}
     async with running(
         room.cluster.kubeconfig, room.namespace, home=HOME.namespace, **webhooks, **settings
     ) as run:
-        await run.until(lambda: _answers(room))
+        await run.until(lambda: answers(room))
         yield run
 
 
-def _answers(room: Room) -> bool:
+def free_address() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return f"127.0.0.1:{free.getsockname()[1]}"
+
+
+def answers(room: Room) -> bool:
     """Whether a plan with a mistake that only the webhook knows is refused by it."""
     wrong = plan(noop("nothing"), name="probe")
     wrong["spec"]["schedule"]["timezone"] = "Mars/Olympus"

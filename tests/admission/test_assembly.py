@@ -21,6 +21,10 @@ from hibernator.admission.secret import NAME
 from hibernator.admission.server import WebhookServer
 from hibernator.admission.webhooks.configurations import MUTATING, VALIDATING
 from hibernator.api.core import SECRETS
+from hibernator.audit.database import Database
+from hibernator.audit.store import Store
+from hibernator.audit.trail import Trail
+from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Controller
@@ -47,7 +51,9 @@ async def operating(
     metrics = Metrics((*RUNTIME, *METRICS))
     health = Health(metrics)
     manager = Manager(health)
-    server = webhook_server("127.0.0.1:0", metrics, handlers(client, clock))
+    trail = Trail(Store(Database("sqlite:////nowhere/audit.db"), now=clock.now), identity="unused")
+    served = handlers(client, clock, AuditSpool(client, trail, namespace))
+    server = webhook_server("127.0.0.1:0", metrics, served)
     controller = add_webhooks(
         manager,
         health,

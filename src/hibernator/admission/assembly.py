@@ -31,14 +31,14 @@ from hibernator.kube.metrics import Metrics
 _EVERYTHING: Final = (Key("", "webhooks"),)  # there is only one thing to look at, whatever has changed
 
 
-def handlers(client: Client, clock: Clock, spool: AuditSpool | None = None) -> Mapping[str, Handler]:
+def handlers(client: Client, clock: Clock, spool: AuditSpool) -> Mapping[str, Handler]:
     """Every webhook of the product, by its path; the clock is the one that schedules go by."""
     judge = validation.validation(client, clock)
     return {
         CONVERT: conversion({SCALERS.kind: converted}),
-        deletion.PATH: admission(deletion.deletion(client, SystemClock())),
+        deletion.PATH: admission(deletion.deletion(spool.keep, SystemClock())),
         stamping.PATH: admission(stamping.stamp),
-        validation.PATH: admission(on_record(judge, spool.keep, clock.now) if spool else judge),
+        validation.PATH: admission(on_record(judge, spool.keep, clock.now)),
     }
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from hibernator.admission.policies import IS_NEW, USER, Check, Policy, metadata
 from hibernator.api.kinds import all_kinds
-from hibernator.decisions.author import CHANGED_BY, DELETED_BY, RETRIED_BY
+from hibernator.decisions.author import CHANGED_BY, RETRIED_BY
 from hibernator.decisions.hibernateplan import RETRY
 
 
@@ -32,8 +32,6 @@ AUTHORS: Final = Policy(
         "changed": metadata("object", "annotations", CHANGED_BY),
         "wasChanged": _before(CHANGED_BY),
         "isChange": f"{IS_NEW} || object.metadata.generation != oldObject.metadata.generation",
-        "deleted": metadata("object", "annotations", DELETED_BY),
-        "wasDeleted": _before(DELETED_BY),
         "retried": metadata("object", "annotations", RETRIED_BY),
         "wasRetried": _before(RETRIED_BY),
         "retry": metadata("object", "annotations", RETRY),
@@ -46,10 +44,6 @@ AUTHORS: Final = Policy(
             f" && variables.changed == string(object.metadata.generation) + ' ' + {USER})",
             f"The annotation {CHANGED_BY} is for the operator's webhook to write: leave it out",
             _own_words(CHANGED_BY, "variables.changed"),
-        ),
-        Check(
-            "variables.deleted in ['', variables.wasDeleted]",
-            f"The annotation {DELETED_BY} is for the operator to write: leave it out",
         ),
         Check(
             "variables.retried in ['', variables.wasRetried] || variables.mine",

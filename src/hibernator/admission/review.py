@@ -54,7 +54,6 @@ class AdmissionRequest(msgspec.Struct, frozen=True, rename="camel"):
     object: msgspec.Raw = _NOTHING
     old_object: msgspec.Raw = _NOTHING
     dry_run: bool = False
-    options: msgspec.Raw = _NOTHING
 
     def new(self, kind: type[T]) -> T:
         """The object as it shall become; there is one unless something is to be deleted."""

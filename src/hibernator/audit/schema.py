@@ -114,7 +114,7 @@ EVENTS: Final = Table(
 COLUMNS: Final = tuple(EVENTS.c.keys())
 
 # Both databases look into an index of some rows only if the question says in the same words which.
-LIFE: Final = "action IN ('created', 'drafted', 'requested', 'deleted')"
+LIFE: Final = "action IN ('created', 'drafted', 'requested', 'deletion', 'deleted')"
 Index("audit_events_lives", EVENTS.c.resource_uid, sqlite_where=text(LIFE), postgresql_where=text(LIFE))
 
 # One row: where the chain ends, where what is kept of it begins, and who may write to it.

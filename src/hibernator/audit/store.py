@@ -16,7 +16,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 from whenever import Instant, TimeDelta
 
-from hibernator.audit import bulk, chain
+from hibernator.audit import asked, bulk, chain
+from hibernator.audit.asked import Asked
 from hibernator.audit.chain import Link
 from hibernator.audit.database import Database
 from hibernator.audit.event import AuditEvent, Resource, event, from_json, to_json
@@ -28,6 +29,7 @@ from hibernator.audit.schema import CHAIN, EVENTS, INBOX, LIFE, AnyRow
 _CLOCK_SKEW: Final = TimeDelta(hours=24 * 31)
 
 _AT_ONCE: Final = 250  # events to chain, some 2 ms, before others in the event loop get their turn
+_IN_ONE_QUESTION: Final = 1000  # parameters, of which databases take some ten thousand
 _EVER: Final = Instant.from_utc(1970, 1, 1)
 
 _log: Final = structlog.get_logger(__name__)
@@ -113,7 +115,9 @@ class Store:
         """Every object that the chain has seen begin, but not end."""
         row = EVENTS.c
         columns = (row.resource_kind, row.resource_namespace, row.resource_name, row.resource_uid)
-        query = select(row.action, row.resource_group, row.correlation_id, *columns).where(text(LIFE))
+        query = select(row.action, row.resource_group, row.correlation_id, *columns).where(
+            text(LIFE), row.action != asked.ACTION
+        )
         found: dict[str, Life] = {}
         ended: set[str] = set()
         async with self._database.begin() as connection:
@@ -129,6 +133,18 @@ class Store:
                 if one.action == "deleted":
                     ended.add(about.uid)
         return [life for uid, life in found.items() if uid not in ended]
+
+    async def asked(self, uids: Sequence[str]) -> list[Asked]:
+        """Who asked to delete these objects, also if the leader has not come to it yet."""
+        row = EVENTS.c
+        query = select(row.resource_uid, row.time, row.actor_id).where(text(LIFE), row.action == asked.ACTION)
+        found: list[Asked] = []
+        async with self._database.begin() as connection:
+            for first in range(0, len(uids), _IN_ONE_QUESTION):
+                some = row.resource_uid.in_(uids[first : first + _IN_ONE_QUESTION])
+                found += [Asked(*one) for one in await connection.execute(query.where(some))]
+            waiting = [told for row in await connection.execute(select(INBOX)) if (told := _read(row))]
+        return [*found, *asked.among(waiting, uids)]
 
     async def _extend(self, connection: AsyncConnection, head: AnyRow, events: Sequence[AuditEvent]) -> Link:
         link = Link(head.head_sequence, head.head_hash)

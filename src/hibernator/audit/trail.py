@@ -11,11 +11,12 @@ Where an approval must not go ahead unaudited, `record_now` returns once the eve
 import asyncio
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 import structlog
 
+from hibernator.audit.asked import Asked
 from hibernator.audit.buffer import Buffer
 from hibernator.audit.chain import START
 from hibernator.audit.database import AuditUnavailable
@@ -135,11 +136,13 @@ class Trail:
 
     async def living(self) -> list[Life]:
         """Every object whose beginning is in the chain and whose end is not; raises AuditUnavailable."""
-        if not self._away:
-            await _wait(self._prepared, _PATIENCE)
-        if not self._prepared.is_set():
-            raise AuditUnavailable(self._away or "The audit database has not answered yet.")
+        await self._there()
         return await self._store.living()
+
+    async def asked(self, uids: Sequence[str]) -> list[Asked]:
+        """Who asked to delete these objects; raises AuditUnavailable."""
+        await self._there()
+        return await self._store.asked(uids)
 
     def lead(self) -> None:
         """This replica has been elected. It remains so until its process ends."""
@@ -212,6 +215,13 @@ class Trail:
         await asyncio.sleep(_FIRST_PAUSE * random.uniform(0.5, 1))
         limit = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0**failures)
         await _wait(self._urgent, limit * random.uniform(0.5, 1))
+
+    async def _there(self) -> None:
+        """Return when the database has its tables, or raise AuditUnavailable."""
+        if not self._away:
+            await _wait(self._prepared, _PATIENCE)
+        if self._away or not self._prepared.is_set():
+            raise AuditUnavailable(self._away or "The audit database has not answered yet.")
 
     async def _durable(self, ids: list[str], patience: float) -> None:
         self._urgent.set()

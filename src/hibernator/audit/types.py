@@ -173,7 +173,14 @@ _TABLE: Final = (
             "expired": _failed("Nobody decided before the deadline."),
         },
     ),
-    *_of("admission", "security", {"denied": _denied("Admission refused a request; the error says why.")}),
+    *_of(
+        "admission",
+        "security",
+        {
+            "denied": _denied("Admission refused a request; the error says why."),
+            "deletion": _info("Somebody asked to delete this; `….deleted` tells whether it came to that."),
+        },
+    ),
     *_of(
         "policy",
         "system",

@@ -2,21 +2,16 @@
 
 from typing import Final
 
-import msgspec
-import structlog
-
 from hibernator.api.core import CONFIG_MAPS, ConfigMap
 from hibernator.audit.database import AuditUnavailable
-from hibernator.audit.event import AuditEvent, from_json
 from hibernator.audit.trail import Trail
 from hibernator.controllers.means import Means
-from hibernator.kube.auditspool import NAME
+from hibernator.kube.auditspool import NAME, read
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Controller, For, Key, Result
 
 _AGAIN: Final = 30.0  # seconds
-_log: Final = structlog.get_logger(__name__)
 
 
 class SpoolReconciler:
@@ -30,7 +25,7 @@ class SpoolReconciler:
         if found is None or not found.data:
             return Result()
         try:
-            await self._trail.record_now(*(one for text in found.data.values() if (one := _read(text))))
+            await self._trail.record_now(*(one for text in found.data.values() if (one := read(text))))
         except AuditUnavailable:
             return Result(_AGAIN)
         # Others may have added something since. Each goes by its own name, so that this takes nothing of it.
@@ -51,12 +46,3 @@ def spool_controller(means: Means, home: str) -> Controller:
         metrics=means.metrics,
         workers=1,
     )
-
-
-def _read(text: str) -> AuditEvent | None:
-    try:
-        return from_json(text)
-    except msgspec.DecodeError as error:
-        # No replica writes this. It must not keep the rest out of the trail.
-        _log.error("removed what is no event from the audit spool", reason=str(error))
-        return None

@@ -3,10 +3,11 @@
 Most objects have no finalizer, and shall need none just to be written about. While this replica leads, the
 watch tells who has gone, and how they were last. Whoever went while nobody led is found at the beginning of
 the next lead: the trail knows whose beginning it has told and whose end it has not. There is one id for the
-end of an object, so that it does not matter who tells it, or how often.
+end of an object, so that it does not matter who tells it, or how often. Who did it is looked for among those
+who asked for it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
@@ -21,12 +22,12 @@ from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.remediationrequest import REMEDIATIONS
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.api.timewindowscaler import SCALERS
+from hibernator.audit.asked import Asked, deleter
 from hibernator.audit.database import AuditUnavailable
-from hibernator.audit.event import SOMEBODY, Actor, AuditEvent, Resource, event, person
+from hibernator.audit.event import AuditEvent, Resource, event, person
 from hibernator.audit.store import Life
 from hibernator.controllers import journal_audit, remediation_audit, scheduleexception_audit
 from hibernator.controllers.means import Means
-from hibernator.decisions.author import deleter
 from hibernator.kube.cache import Cache
 from hibernator.kube.clock import SystemClock
 from hibernator.kube.controller import Controller, Key, Result, Watches
@@ -50,15 +51,28 @@ class Kept(Generic[T]):
     correlation: Callable[[T], str] = lambda _one: ""
 
 
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Somebody who went, at some moment between two of real time."""
+
+    life: Life
+    at: Instant  # as it is told
+    since: Instant
+    until: Instant
+    last_words: tuple[AuditEvent, ...] = ()
+    noticed: str = ""
+
+
 class Departures:
     def __init__(self, means: Means, kinds: Sequence[Kept[Any]]) -> None:
         self._trail = means.trail
         self._spool = means.spool
         self._clock = means.clock
-        self._real = SystemClock()  # by which a note tells when somebody deleted something
+        self._real = SystemClock()  # by which people ask to delete something
         self._namespace = means.caches.namespace
         self._kinds: Mapping[str, Kept[Any]] = {one.cache.kind.kind: one for one in kinds}
-        self._gone: dict[Resource, tuple[AuditEvent, ...]] = {}
+        self._gone: dict[Resource, Gone] = {}
+        self._left_at: Instant | None = None
         self._leads = False
         self.controller = Controller(
             "departures",
@@ -71,9 +85,9 @@ class Departures:
         for kind in kinds:
             kind.cache.on_change(self._handler(kind))
 
-    def lead(self) -> None:
-        """From now on whoever goes is seen. Who went before that has to be looked for."""
-        self._leads = True
+    def lead(self, left_at: Instant | None) -> None:
+        """From now on whoever goes is seen. Who went since the last leader left has to be looked for."""
+        self._leads, self._left_at = True, left_at
         self.controller.queue.add(_ABSENCE)
 
     async def reconcile(self, key: Key) -> Result:
@@ -81,17 +95,22 @@ class Departures:
             return await self._look_for_the_absent()
         gone, self._gone = self._gone, {}
         try:
-            await self._spool.keep(*self._told(gone), patience=_PATIENCE)
+            await self._tell(gone)
         except BaseException:
             self._gone = gone | self._gone
             raise
         return Result()
 
-    def _told(self, gone: Mapping[Resource, tuple[AuditEvent, ...]]) -> Iterator[AuditEvent]:
-        for about, events in gone.items():
-            # The store drops what it cannot read any more; but that is still there.
-            if (about.namespace, about.name) not in self._kinds[about.kind].cache.undecodable:
-                yield from events
+    async def _tell(self, gone: Mapping[Resource, Gone]) -> None:
+        # The store drops what it cannot read any more; but that is still there.
+        really = [
+            one
+            for about, one in gone.items()
+            if (about.namespace, about.name) not in self._kinds[about.kind].cache.undecodable
+        ]
+        asked = await self._spool.asked(*(one.life.resource.uid for one in really))
+        events = [told for one in really for told in (*one.last_words, _deleted(one, asked))]
+        await self._spool.keep(*events, patience=_PATIENCE)
 
     async def _look_for_the_absent(self) -> Result:
         try:
@@ -100,8 +119,9 @@ class Departures:
             return Result(_AGAIN)
         for life in known:
             if self._is_absent(life.resource):
-                told = _deleted(life, self._clock.now(), SOMEBODY, {"noticed": _UNSEEN})
-                self._is_gone(life.resource, (told,))
+                now = self._real.now()
+                since = self._left_at or now
+                self._is_gone(Gone(life, self._clock.now(), since, now, noticed=_UNSEEN))
         return Result()
 
     def _is_absent(self, about: Resource) -> bool:
@@ -118,14 +138,14 @@ class Departures:
             if old is None or new is not None or not self._leads:
                 return
             about, deleted = Resource.of(kind.cache.kind, old), old.metadata.deletion_timestamp
-            at = Instant(deleted) if deleted else self._clock.now()
-            by = person(deleter(old.metadata, Instant(deleted) if deleted else self._real.now()))
-            self._is_gone(about, (*kind.events(old), _deleted(Life(about, kind.correlation(old)), at, by)))
+            at, real = (Instant(deleted),) * 2 if deleted else (self._clock.now(), self._real.now())
+            life = Life(about, kind.correlation(old))
+            self._is_gone(Gone(life, at, real, real, tuple(kind.events(old))))
 
         return changed
 
-    def _is_gone(self, about: Resource, told: tuple[AuditEvent, ...]) -> None:
-        self._gone[about] = told
+    def _is_gone(self, gone: Gone) -> None:
+        self._gone[gone.life.resource] = gone
         self.controller.queue.add(_DEPARTURE)
 
 
@@ -152,15 +172,16 @@ def _own_uid(one: Object) -> str:
     return one.metadata.uid
 
 
-def _deleted(life: Life, at: Instant, by: Actor, data: Mapping[str, str] | None = None) -> AuditEvent:
+def _deleted(gone: Gone, asked: Iterable[Asked]) -> AuditEvent:
+    about = gone.life.resource
     return event(
-        f"{life.resource.kind.lower()}.deleted",
-        life.resource,
-        at=at,
-        actor=by,
+        f"{about.kind.lower()}.deleted",
+        about,
+        at=gone.at,
+        actor=person(deleter(asked, about.uid, gone.since, gone.until)),
         channel="api",
-        correlation_id=life.correlation_id,
-        data=data,
+        correlation_id=gone.life.correlation_id,
+        data={"noticed": gone.noticed} if gone.noticed else None,
     )
 
 

@@ -12,10 +12,11 @@ from whenever import Instant
 from hibernator.api.journal import Transition
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
+from hibernator.audit.asked import deleter
 from hibernator.audit.event import OPERATOR, AuditEvent, Resource, event, person, transition_id
 from hibernator.audit.trail import Trail
 from hibernator.audit.types import EVENT_TYPES
-from hibernator.decisions.author import author, deleter
+from hibernator.decisions.author import author
 from hibernator.decisions.journal import USER
 from hibernator.kube.auditspool import AuditSpool
 
@@ -40,7 +41,7 @@ async def farewell(spool: AuditSpool, kind: Kind[Any], found: Object, told: Iter
     if deleted is None:
         return
     about, at = Resource.of(kind, found), Instant(deleted)
-    by = person(deleter(found.metadata, at))
+    by = person(deleter(await spool.asked(about.uid), about.uid, at, at))
     gone = event(f"{kind.kind.lower()}.deleted", about, at=at, actor=by, channel="api")
     await spool.keep(*told, gone)
 

@@ -9,11 +9,13 @@ repeat changes nothing. The leader takes it to the trail when the database is ba
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
 import structlog
 
 from hibernator.api.core import CONFIG_MAPS, ConfigMap
+from hibernator.audit.asked import Asked, among
 from hibernator.audit.database import AuditUnavailable
-from hibernator.audit.event import AuditEvent, to_json
+from hibernator.audit.event import AuditEvent, from_json, to_json
 from hibernator.audit.trail import Trail
 from hibernator.kube.client import Client
 from hibernator.kube.errors import AlreadyExists, Invalid, NotFound
@@ -44,6 +46,23 @@ class AuditSpool:
         except AuditUnavailable:
             await self._put([one for one in missing if one.id not in self._waiting])
 
+    async def asked(self, *uids: str) -> list[Asked]:
+        """Who asked to delete these objects, as far as it can be known now."""
+        try:
+            found = await self._trail.asked(uids)
+        except AuditUnavailable:
+            found = []
+        if {one.uid for one in found} >= set(uids):
+            return found
+        return [*found, *among(await self._spooled(), uids)]
+
+    async def _spooled(self) -> list[AuditEvent]:
+        try:
+            spool = await self._client.get(CONFIG_MAPS, NAME, self._namespace)
+        except NotFound:
+            return []
+        return [one for text in spool.data.values() if (one := read(text))]
+
     async def _put(self, events: Sequence[AuditEvent]) -> None:
         if not events:
             return
@@ -69,6 +88,16 @@ class AuditSpool:
             return await self._client.create(CONFIG_MAPS, new, self._namespace)
         except AlreadyExists:
             return await self._client.patch(CONFIG_MAPS, NAME, self._namespace, body, resource_version=None)
+
+
+def read(text: str) -> AuditEvent | None:
+    """What somebody has put there, unless it is no event."""
+    try:
+        return from_json(text)
+    except msgspec.DecodeError as error:
+        # No replica writes this. It must not keep the rest out of the trail.
+        _log.error("what is no event does not count in the audit spool", reason=str(error))
+        return None
 
 
 def _full(events: Sequence[AuditEvent]) -> None:

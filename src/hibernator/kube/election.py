@@ -15,6 +15,7 @@ import uuid
 from typing import Any, Final, NoReturn, Protocol
 
 import structlog
+from whenever import Instant
 
 from hibernator.api.core import LEASES, Lease
 from hibernator.kube.client import Client
@@ -100,6 +101,11 @@ class Elector:
     def epoch(self) -> int:
         """The number of this leadership. The next has a greater one, unless the Lease was deleted."""
         return self._candidacy.epoch
+
+    @property
+    def left_at(self) -> Instant | None:
+        """When whoever led before was last known to lead."""
+        return self._candidacy.left_at
 
     @property
     def over_at(self) -> float:

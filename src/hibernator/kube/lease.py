@@ -94,6 +94,7 @@ class Candidacy:
         self._proven = -math.inf
         self._fenced = False
         self._epoch = 0
+        self.left_at: Instant | None = None  # when whoever held it before was last known to hold it
 
     def saw(self, lease: Lease | None, now: float) -> None:
         """Note what an answer, received now, said of the lease."""
@@ -105,6 +106,9 @@ class Candidacy:
 
     def won(self, lease: Lease, asked: float) -> None:
         """Note that our own write to the lease, begun at `asked`, was accepted."""
+        if self._lease and self.holder != self.identity:
+            renewed = self._lease.spec.renew_time
+            self.left_at = Instant(renewed) if renewed else None
         self.saw(lease, asked)
         self._proven = asked
 

@@ -120,7 +120,7 @@ async def operator(
         fence = elector.may_write if elector else None
         connectors = await stack.enter_async_context(Connectors(writer, session, fence=fence))
         rego = await stack.enter_async_context(Rego())
-        for controller in controllers(settings, means, manager, connectors, rego, session):
+        for controller in controllers(settings, means, manager, elector, connectors, rego, session):
             manager.add_controller(controller)
         if settings.webhook_listen:
             add_webhooks(
@@ -141,6 +141,7 @@ def controllers(
     settings: Settings,
     means: Means,
     manager: Manager,
+    elector: Elector | None,
     connectors: Connectors,
     rego: Rego,
     session: aiohttp.ClientSession,
@@ -183,7 +184,7 @@ def controllers(
     )
     manager.on_lead(approval_metrics.ApprovalMetrics(means).lead)
     departures = every_departure(means)
-    manager.on_lead(departures.lead)
+    manager.on_lead(lambda: departures.lead(elector.left_at if elector else None))
     yield departures.controller
 
 

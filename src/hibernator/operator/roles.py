@@ -71,8 +71,7 @@ def to(kind: Kind[Any], *verbs: str, part: str = "", names: tuple[str, ...] = ()
     return Right(kind.group, f"{kind.plural}/{part}" if part else kind.plural, verbs, names)
 
 
-# In every namespace that the operator acts in. It may patch all kinds of its own, if only to note down on an
-# object who deletes it.
+# In every namespace that the operator acts in.
 OPERATOR: Final = (
     to(PLANS, *_READ, "patch"),
     to(PLANS, "patch", part="status"),
@@ -80,15 +79,15 @@ OPERATOR: Final = (
     to(EXCEPTIONS, "patch", part="status"),
     to(SCALERS, *_READ, "patch"),
     to(SCALERS, "patch", part="status"),
-    to(REMEDIATIONS, *_READ, "patch"),
+    to(REMEDIATIONS, *_READ),
     to(REMEDIATIONS, "patch", part="status"),
     # An owner that blocks its deletion: some clusters want this right of whoever writes such a reference.
     to(REMEDIATIONS, "update", part="finalizers"),
     to(ANALYSES, *_READ, "patch"),
     to(ANALYSES, "patch", part="status"),
-    to(APPROVAL_REQUESTS, *_READ, "create", "patch", "delete"),
+    to(APPROVAL_REQUESTS, *_READ, "create", "delete"),
     to(APPROVAL_REQUESTS, "patch", part="status"),
-    *(to(kind, *_READ, "patch") for kind in (PROVIDERS, CLUSTERS)),
+    *(to(kind, *_READ) for kind in (PROVIDERS, CLUSTERS)),
     *(to(kind, "patch", part="status") for kind in (PROVIDERS, CLUSTERS)),
     to(CONFIG_MAPS, *_READ, "create", "patch", "delete"),
     to(EVENTS, "get", "create", "patch"),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hibernator.decisions.author import CHANGED_BY, DELETED_BY, RETRIED_BY
+from hibernator.decisions.author import CHANGED_BY, RETRIED_BY
 from hibernator.decisions.hibernateplan import RETRY
 from support.plan_scenes import noop, plan
 from support.policed import ALICE, BOB, Room, Somebody
@@ -114,15 +114,3 @@ async def test_every_kind_is_guarded(room: Room) -> None:
         ("remediationapprovalrequests", "v1alpha1"),
         ("aianalyses", "v1alpha1"),
     }
-
-
-async def test_nobody_writes_down_who_deletes_something(room: Room) -> None:
-    said = {"metadata": {"annotations": {DELETED_BY: f"2026-03-02T08:00:00Z {BOB}"}}}
-    room(ALICE).create(noted("living"))
-    for refused in (
-        await room(ALICE).refused(
-            "create", noted("dying") | {"metadata": {"name": "dying"} | said["metadata"]}
-        ),
-        await admin(room, BOB).refused("patch", "living", said, of="hplan"),
-    ):
-        assert f"The annotation {DELETED_BY} is for the operator to write: leave it out" in refused

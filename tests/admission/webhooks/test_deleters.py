@@ -4,38 +4,23 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 
-from admission.acting import KINDS, actors, admin
+from admission.acting import KINDS, actors, admin, delete, made, named
+from hibernator.audit.asked import TYPE as ASKED
 from hibernator.controlplane.cluster import KubectlError
-from hibernator.decisions.author import DELETED_BY
 from support.operators import Running
-from support.plan_scenes import noop, plan
-from support.policed import ALICE, BOB, Room, Somebody
+from support.policed import ALICE, BOB, Room
 from support.remediation_scenes import ANALYSES, REMEDIATIONS, REQUESTS, analysis, remediation
 from support.scaler_scenes import scaler
 
 HELD = "tests/held"  # a finalizer by which an object waits for the test
-NAMELESS = ("unknown", "", "api")
 
 
-def named(who: Somebody) -> tuple[str, str, str]:
-    return ("user", who.name, "api")
-
-
-async def made(run: Running, room: Room, document: dict[str, Any]) -> None:
-    await asyncio.to_thread(admin(room, ALICE).create, document)
-    await run.settle()
-
-
-async def delete(who: Somebody, of: str, name: str, *flags: str) -> None:
-    await asyncio.to_thread(who.kubectl, "delete", of, name, "--timeout=60s", *flags)
-
-
-def note(room: Room, of: str, name: str) -> str:
-    return str(room.get(name, of)["metadata"].get("annotations", {}).get(DELETED_BY, ""))
+async def asked(run: Running, name: str) -> list[str]:
+    """Who asked for it, in the order in which they did."""
+    return [one.actor.id for one in await run.trail(ASKED) if one.resource.name == name]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -46,6 +31,10 @@ async def test_every_kind_is_deleted_by_somebody(room: Room, up: Running, kind: 
     await made(up, room, document | {"metadata": {**document["metadata"], "name": name}})
     await delete(bob, of, name)
     assert await actors(up, f"{kind}.deleted", name) == [named(bob)]
+    [wish] = [one for one in await up.trail(ASKED) if one.resource.name == name]
+    [end] = [one for one in await up.trail(f"{kind}.deleted") if one.resource.name == name]
+    assert (wish.resource, wish.actor) == (end.resource, end.actor)
+    assert wish.sequence < end.sequence
 
 
 async def test_whoever_deletes_all_at_once_has_deleted_each(room: Room, up: Running) -> None:
@@ -73,11 +62,12 @@ async def test_what_goes_along_with_another_is_deleted_by_kubernetes(room: Room,
     assert json.loads(await asyncio.to_thread(alice.kubectl, "get", ANALYSES, "-o", "json"))["items"] == []
 
 
-async def test_a_deletion_that_is_only_tried_leaves_no_note(room: Room, up: Running) -> None:
+async def test_a_deletion_that_is_only_tried_leaves_no_trace(room: Room, up: Running) -> None:
     await made(up, room, scaler("tried"))
     before = await asyncio.to_thread(room.get, "tried", "tws")
     await delete(admin(room, BOB), "tws", "tried", "--dry-run=server")
     assert await asyncio.to_thread(room.get, "tried", "tws") == before
+    assert await asked(up, "tried") == []
 
 
 async def test_who_deletes_what_is_going_already_is_not_who_did_it(room: Room, up: Running) -> None:
@@ -87,7 +77,7 @@ async def test_who_deletes_what_is_going_already_is_not_who_did_it(room: Room, u
     alice, bob = admin(room, ALICE), admin(room, BOB)
     for who in (bob, alice):
         await delete(who, "tws", "going", "--wait=false")
-    assert (await asyncio.to_thread(note, room, "tws", "going")).endswith(f" {BOB}")
+    assert await asked(up, "going") == [BOB]
     await asyncio.to_thread(alice.patch, "going", {"metadata": {"finalizers": None}}, of="tws")
     assert await actors(up, "timewindowscaler.deleted", "going") == [named(bob)]
 
@@ -102,22 +92,13 @@ async def test_whoever_was_refused_has_not_done_it(room: Room, up: Running) -> N
     assert await actors(up, "timewindowscaler.deleted", "kept") == [named(alice)]
 
 
-async def test_whoever_names_a_version_gets_it_deleted_and_goes_without_a_name(
-    room: Room, up: Running
-) -> None:
+async def test_whoever_names_a_version_gets_it_deleted_and_is_named(room: Room, up: Running) -> None:
     await made(up, room, scaler("versioned"))
     version = (await asyncio.to_thread(room.get, "versioned", "tws"))["metadata"]["resourceVersion"]
     path = f"/apis/kyklos.io/v1alpha1/namespaces/{room.namespace}/timewindowscalers/versioned"
     options = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"resourceVersion": version}}
     await asyncio.to_thread(room.cluster.request, "DELETE", path, options)
-    assert await actors(up, "timewindowscaler.deleted", "versioned") == [NAMELESS]
-
-
-async def test_a_note_that_a_manifest_carries_along_counts_for_nothing(room: Room, up: Running) -> None:
-    forged = plan(noop("nothing"), name="forged")
-    forged["metadata"]["annotations"] = {DELETED_BY: f"2026-03-02T08:00:00Z {BOB}"}
-    await made(up, room, forged)
-    assert await asyncio.to_thread(note, room, "hplan", "forged") == ""
+    assert await actors(up, "timewindowscaler.deleted", "versioned") == [("user", "hibernator-admin", "api")]
 
 
 @asynccontextmanager

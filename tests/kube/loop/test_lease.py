@@ -1,9 +1,9 @@
 """The rules of the lease, one by one. What they add up to is in `test_election_model`."""
 
 import pytest
-from whenever import Instant
+from whenever import Instant, TimeDelta
 
-from hibernator.api.core import Lease, LeaseSpec
+from hibernator.api.core import Lease, LeaseSpec, micro_time
 from hibernator.api.meta import ObjectMeta
 from hibernator.kube.lease import Candidacy, Create, Take, Timing, Wait
 
@@ -18,11 +18,15 @@ def lease(
     duration: int | None = 15,
     transitions: int = 3,
     uid: str = "u",
+    renewed: Instant | None = None,
 ) -> Lease:
     return Lease(
         metadata=ObjectMeta(uid=uid, resource_version=str(version)),
         spec=LeaseSpec(
-            holder_identity=holder, lease_duration_seconds=duration, lease_transitions=transitions
+            holder_identity=holder,
+            lease_duration_seconds=duration,
+            lease_transitions=transitions,
+            renew_time=micro_time(renewed.to_stdlib()) if renewed else None,
         ),
     )
 
@@ -137,3 +141,17 @@ def test_a_write_of_the_last_moment_is_over_before_another_can_lead(timing: Timi
     me = Candidacy("me", timing)
     me.won(lease(1, "me"), asked=100)
     assert me.relied_upon_until < me.over_at < 100 + timing.duration
+
+
+def test_when_the_last_holder_left_is_known_for_as_long_as_the_lease_is_held(me: Candidacy) -> None:
+    me.saw(lease(1, renewed=NOW), now=100)
+    me.won(lease(2, "me", renewed=NOW + TimeDelta(seconds=15)), asked=115)
+    assert me.left_at == NOW
+    me.won(lease(3, "me", renewed=NOW + TimeDelta(seconds=17)), asked=117)
+    assert me.left_at == NOW
+
+
+def test_nobody_left_a_lease_that_nobody_had(me: Candidacy) -> None:
+    me.saw(lease(1, None), now=100)
+    me.won(lease(2, "me", renewed=NOW), asked=115)
+    assert me.left_at is None

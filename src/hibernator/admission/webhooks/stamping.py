@@ -12,7 +12,7 @@ from hibernator.admission.review import AdmissionRequest, Allowed, UserInfo, Ver
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.approvals.people import addresses, own_groups
-from hibernator.decisions.author import CHANGED_BY, DELETED_BY, RETRIED_BY, note
+from hibernator.decisions.author import CHANGED_BY, RETRIED_BY, note
 from hibernator.decisions.hibernateplan import RETRY
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL
 from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS, requester_notes
@@ -47,7 +47,7 @@ async def stamp(request: AdmissionRequest) -> Verdict:
 def _changed(new: Document, old: Document, user: UserInfo) -> dict[str, str]:
     """Who makes this generation, and who asks for a retry; where nobody does, it stays as it was."""
     written, was = _part(new, "annotations"), _part(old, "annotations")
-    kept = {key: was.get(key, "") for key in (CHANGED_BY, DELETED_BY, RETRIED_BY)}
+    kept = {key: was.get(key, "") for key in (CHANGED_BY, RETRIED_BY)}
     if new.get("spec") != old.get("spec"):
         # The API server raises it only after we have answered.
         generation = old.get("metadata", {}).get("generation", 0) + 1

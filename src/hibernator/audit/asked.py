@@ -1,0 +1,37 @@
+"""Who asked to delete something, and who of them did it.
+
+A deletion may be refused after our webhook has heard of it, by somebody else's rules. So a wish counts for
+what happens about then, and for nothing later. All times here are real ones: those of the API server.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from whenever import Instant, TimeDelta
+
+from hibernator.audit.event import AuditEvent
+
+ACTION: Final = "deletion"
+TYPE: Final = f"admission.{ACTION}"
+
+# Between a wish and its fulfilment lie milliseconds, and how far two clocks are apart.
+_HOLDS: Final = TimeDelta(seconds=120)
+
+
+class Asked(NamedTuple):
+    uid: str  # of what shall go
+    at: Instant
+    user: str
+
+
+def among(events: Iterable[AuditEvent], uids: Collection[str]) -> Iterator[Asked]:
+    """Those of the events that are wishes to delete one of these."""
+    for one in events:
+        if one.type == TYPE and one.resource.uid in uids:
+            yield Asked(one.resource.uid, one.time, one.actor.id)
+
+
+def deleter(asked: Iterable[Asked], uid: str, since: Instant, until: Instant) -> str:
+    """Who deleted it, when it went between these two moments; empty when nobody knows."""
+    told = [one for one in asked if one.uid == uid and since - _HOLDS <= one.at <= until + _HOLDS]
+    return max(told, key=lambda one: one.at).user if told else ""
