@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, strategies as st
 from whenever import Instant, TimeDelta
 
@@ -32,11 +33,19 @@ def test_after_the_write_the_status_waits_for_the_target_to_follow() -> None:
     assert (decision.writes, decision.status, decision.after) == ((), None, 1.5)
 
 
-def test_the_status_waits_longer_while_thousands_follow_but_never_for_more_than_five_minutes() -> None:
-    def wait(settling: int) -> float:
-        return decide(seen(deployment(1), {"effectiveReplicas": 1}, settling=settling), MONDAY_10).after
+@pytest.mark.parametrize(("others", "seconds"), [(0, 2.0), (100, 22.0), (1_000, 202.0), (10_000, 1200.0)])
+def test_the_status_waits_longer_while_many_follow_but_not_for_ever(others: int, seconds: float) -> None:
+    slow = seen(deployment(5, running=1), {"effectiveReplicas": 1}, wrote_at=MONDAY_10, settling=others)
+    end = MONDAY_10 + TimeDelta(seconds=seconds)
+    assert decide(slow, end - TimeDelta(seconds=1)).status is None
+    assert decide(slow, end).status is not None
 
-    assert (wait(100), wait(1_000), wait(10_000)) == (7.0, 52.0, 300.0)
+
+def test_whether_the_others_have_followed_is_looked_at_each_minute() -> None:
+    written = seen(deployment(1), {"effectiveReplicas": 1}, settling=10_000)
+    assert decide(written, MONDAY_10).after == 60.0
+    slow = seen(deployment(5, running=1), {"effectiveReplicas": 1}, wrote_at=MONDAY_10, settling=10_000)
+    assert decide(slow, MONDAY_10).after == 60.0
 
 
 def test_once_the_target_has_followed_one_status_tells_it_all() -> None:

@@ -93,7 +93,12 @@ class ScalerReconciler:
         self._pace = pace
         self._random = Random()
         self._wrote: dict[Key, Instant] = {}
+        self._writing: set[Key] = set()
         self._sets: dict[Key, tuple[tuple[Instant, int], ...]] = {}
+
+    def trails(self, key: Key) -> bool:
+        """Whether the target is being written, or was, and the status does not tell so yet."""
+        return key in self._wrote or key in self._writing
 
     async def reconcile(self, key: Key) -> Result:
         scaler = self._scalers.get(*key)
@@ -139,7 +144,8 @@ class ScalerReconciler:
 
     def _elder(self, scaler: TimeWindowScaler, target: Target) -> str:
         """The name of the oldest scaler with this target, if it is another one."""
-        oldest = min(self._scalers.find(BY_TARGET, target.key), key=_age, default=scaler)
+        found = self._scalers.find(BY_TARGET, target.key)
+        oldest = min(found, key=_age) if len(found) > 1 else scaler
         return "" if oldest.metadata.uid == scaler.metadata.uid else oldest.metadata.name
 
     async def _perform(self, key: Key, seen: Seen, decision: Decision) -> TimeWindowScaler:
@@ -148,7 +154,11 @@ class ScalerReconciler:
         if decision.first:
             scaler = await self._write_status(scaler, decision.first)
         for patch in marked(decision.writes, decision.mark) if decision.mark else ():
-            await self._write_target(patch, seen, scaler)
+            self._writing.add(key)
+            try:
+                await self._write_target(patch, seen, scaler)
+            finally:
+                self._writing.discard(key)
             self._wrote[key] = self._clock.now()
         if decision.writes and decision.mark:
             self._sets[key] = (*seen.sets, (self._clock.now(), decision.mark.wanted))[-MOST_SETS:]
@@ -245,12 +255,17 @@ def scaler_controller(
         for target in target_keys(scaler):
             yield from map(_key, scalers.find(BY_TARGET, target))
 
+    def target_changed(keys: Iterable[Key]) -> None:
+        for key in keys:
+            # What has just been written is told afterwards: others still have to be written.
+            controller.queue.add(key, can_wait=reconciler.trails(key))
+
     targets = Targets(
         means.client,
         definitions,
         autoscalers,
         follow=follow,
-        changed=lambda target: _add_all(controller, of_target(target)),
+        changed=lambda target: target_changed(of_target(target)),
         namespace=means.caches.namespace,
     )
     reconciler = ScalerReconciler(
@@ -279,11 +294,6 @@ def scaler_controller(
         backoff=BACKOFF,
     )
     return controller
-
-
-def _add_all(controller: Controller, keys: Iterable[Key]) -> None:
-    for key in keys:
-        controller.queue.add(key)
 
 
 def _key(scaler: TimeWindowScaler) -> Key:

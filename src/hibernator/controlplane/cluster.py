@@ -116,6 +116,7 @@ def start(
     *,
     lifeline: int | None,
     nodes: int = 0,
+    hurried: bool = True,
     on_step: Callable[[str], None] = lambda _: None,
 ) -> Cluster:
     """Start a control plane that ends when the file descriptor `lifeline` does; never by itself if None."""
@@ -126,6 +127,7 @@ def start(
         outlives_owner=lifeline is None,
         nodes=nodes,
         stages=str(binaries.stages or ""),
+        hurried=hurried,
     )
     command = [sys.executable, "-P", "-m", _SUPERVISOR, msgspec.json.encode(spec).decode()]
     with _held() as let_in:
@@ -195,12 +197,17 @@ def running(
     binaries: Binaries,
     *,
     nodes: int = 0,
+    hurried: bool = True,
     on_step: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Cluster]:
-    """A control plane for the length of a `with` block, also if that is ended by a SIGKILL."""
+    """A control plane for the length of a `with` block, also if that is ended by a SIGKILL.
+
+    Unless `hurried`, Kubernetes' own controllers keep to the rates that they have in a cluster that people
+    run: then they take minutes to follow what thousands of Deployments are told at once.
+    """
     reader, writer = os.pipe()
     try:
-        cluster = start(directory, binaries, lifeline=reader, nodes=nodes, on_step=on_step)
+        cluster = start(directory, binaries, lifeline=reader, nodes=nodes, hurried=hurried, on_step=on_step)
     except BaseException:
         os.close(writer)
         raise

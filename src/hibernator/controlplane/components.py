@@ -82,7 +82,10 @@ def api_server(layout: Layout, port: int) -> Process:
     )
 
 
-def controller_manager(layout: Layout) -> Process:
+def controller_manager(layout: Layout, *, hurried: bool) -> Process:
+    # By default each controller may send 20 requests a second. That would stretch the start, where each gets
+    # its token, and every wait of a test for what they do.
+    rate = {"kube_api_qps": "1000", "kube_api_burst": "1000"} if hurried else {}
     return _process(
         CONTROLLER_MANAGER,
         kubeconfig=_relative(layout, _component_kubeconfig(layout, certs.CONTROLLER_MANAGER)),
@@ -91,9 +94,7 @@ def controller_manager(layout: Layout) -> Process:
         use_service_account_credentials="true",
         service_account_private_key_file=_relative(layout, layout.key(certs.SERVICE_ACCOUNTS)),
         root_ca_file=_relative(layout, layout.cert(certs.CA)),
-        # The default of 20 requests a second would stretch the start, where each controller gets its token.
-        kube_api_qps="1000",
-        kube_api_burst="1000",
+        **rate,
         leader_elect="false",
         secure_port="0",
         profiling="false",

@@ -13,6 +13,7 @@ class Spec(msgspec.Struct, frozen=True):
     outlives_owner: bool
     nodes: int = 0
     stages: str = ""
+    hurried: bool = True  # Kubernetes' own controllers, which are slowed down by default
 
 
 class Step(msgspec.Struct, frozen=True, tag=True):

@@ -92,7 +92,7 @@ class Supervisor:
         self._spawn(components.etcd())
         access = self._start_api_server()
         self._report(Step("Starting kube-controller-manager"))
-        self._spawn(components.controller_manager(layout))
+        self._spawn(components.controller_manager(layout, hurried=self._spec.hurried))
         # Whoever makes a Pod needs this account, and the controller manager makes it once it works.
         account = "/api/v1/namespaces/default/serviceaccounts/default"
         self._until("kube-controller-manager works", partial(access.request, "GET", account))

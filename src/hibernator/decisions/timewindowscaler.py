@@ -44,8 +44,11 @@ from hibernator.decisions.timewindowscaler_words import (
 )
 
 SETTLE_SECONDS: Final = 2.0  # how long a status may trail its target
-SETTLED_A_SECOND: Final = 20.0  # and longer where many wait: even a busy cluster follows as fast as this
-LONGEST_TRAIL_SECONDS: Final = 300.0
+# And longer where many wait: by its default rates, Kubernetes brings some seven Deployments a second to where
+# they were told to be. As soon as one is there, its status says so.
+SETTLED_A_SECOND: Final = 5.0
+LONGEST_TRAIL_SECONDS: Final = 1200.0
+LOOK_AGAIN_SECONDS: Final = 60.0  # whether it still has to trail: others may be done by then
 MISSING_TARGET_SECONDS: Final = 30.0
 MISTAKE_SECONDS: Final = 300.0
 EXTERNAL_SECONDS: Final = 30.0  # how often a number from outside is read again
@@ -68,7 +71,7 @@ def decide(seen: Seen, now: Instant) -> Decision:
     if case.writes and not seen.scaler.spec.pause:
         return _wait_out(case, left, now) if (left := _contested(case, now)) > 0 else _scale(case, now)
     if not case.reached and (left := _settling(seen, now)) > 0:
-        return Decision(after=left)
+        return Decision(after=min(left, LOOK_AGAIN_SECONDS))
     return _report(case, now)
 
 
@@ -162,7 +165,7 @@ def _scale(case: Case, now: Instant) -> Decision:
         writes=case.writes,
         mark=_mark(case, (status.scalings or 0) + 1, now),
         tells=(*untold(case), *override(case), scaled(case)),
-        after=_patience(seen),
+        after=min(_patience(seen), LOOK_AGAIN_SECONDS),
         due=case.hold.began,
     )
 

@@ -8,6 +8,9 @@ Later looks live in one heap behind one timer: no task and no timer per object. 
 earlier wins, and a look that begins forgets the one still to come, because each look says anew when it wants
 the next. (client-go would keep it and look once more for nothing.)
 
+What can wait a little is added as such, and lets others by who came up to a second later: what has to be
+written now goes before what only tells of it. Nothing waits for ever behind the others.
+
 Every controller has a queue and workers of its own. A shared queue would need shares and weights to keep a
 storm of one kind from burying the rest; with separate ones the rest does not even notice.
 """
@@ -15,7 +18,7 @@ storm of one kind from burying the rest; with separate ones the rest does not ev
 import asyncio
 import heapq
 import itertools
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Sequence
 from random import Random
 from typing import Final, Generic, TypeVar
@@ -25,8 +28,13 @@ from hibernator.kube.metrics import QUEUE_DELAYED, QUEUE_DEPTH, QUEUE_WAIT_SECON
 
 K = TypeVar("K")
 
+# Those who wait, the first for longest: since when by the clock, and in real time.
+_Line = OrderedDict[K, tuple[float, float]]
+
 # A retry comes up to a fifth earlier than its table says: spread out, and never later than promised.
 JITTER: Final = 0.2
+# By how many seconds others may come later, and still go before a key that can wait.
+LENIENCE: Final = 1.0
 # Overtaken entries stay in the heap until they surface. This many, and twice the living, are put up with.
 _STALE: Final = 64
 
@@ -41,9 +49,10 @@ class Queue(Generic[K]):
         self._clock = clock
         self._metrics = metrics
         self._random = random or Random()
-        self._ready: deque[tuple[K, float]] = deque()
-        self._permits = asyncio.Semaphore(0)  # as many as there are ready keys
-        self._dirty: set[K] = set()
+        self._ready: _Line[K] = OrderedDict()
+        self._lenient: _Line[K] = OrderedDict()
+        self._permits = asyncio.Semaphore(0)  # as many as there are keys in these two
+        self._dirty: dict[K, bool] = {}  # and whether it can wait
         self._taken: set[K] = set()
         self._delayed: dict[K, tuple[float, int]] = {}  # when, and its entry in the heap
         self._heap: list[tuple[float, int, K]] = []
@@ -53,14 +62,18 @@ class Queue(Generic[K]):
         self._closed = False
         self._idle = asyncio.Event()
         self._idle.set()
-        metrics.follow(QUEUE_DEPTH, lambda: len(self._ready), name)
+        metrics.follow(QUEUE_DEPTH, lambda: len(self._ready) + len(self._lenient), name)
         metrics.follow(QUEUE_DELAYED, lambda: len(self._delayed), name)
 
-    def add(self, key: K) -> None:
-        """Ask for a look as soon as possible."""
-        if self._closed or key in self._dirty:
+    def add(self, key: K, *, can_wait: bool = False) -> None:
+        """Ask for a look as soon as possible; one that can wait lets others by."""
+        if self._closed:
             return
-        self._dirty.add(key)
+        if key in self._dirty:
+            if self._dirty[key] and not can_wait:
+                self._hurry(key)
+            return
+        self._dirty[key] = can_wait
         self._idle.clear()
         if key not in self._taken:
             self._make_ready(key)
@@ -104,8 +117,8 @@ class Queue(Generic[K]):
         if self._closed:
             self._permits.release()  # pass the news on to the next who waits
             raise QueueClosedError
-        key, since = self._ready.popleft()
-        self._dirty.discard(key)
+        key, (_, since) = self._first().popitem(last=False)
+        del self._dirty[key]
         self._taken.add(key)
         self._delayed.pop(key, None)
         self._metrics.observe(QUEUE_WAIT_SECONDS, steady() - since, self._name)
@@ -123,6 +136,7 @@ class Queue(Generic[K]):
         """Hand out nothing more and forget what waits; whoever leads next finds all of it again."""
         self._closed = True
         self._ready.clear()
+        self._lenient.clear()
         self._dirty.clear()
         self._delayed.clear()
         self._heap.clear()
@@ -141,8 +155,20 @@ class Queue(Generic[K]):
         await self._idle.wait()
 
     def _make_ready(self, key: K) -> None:
-        self._ready.append((key, steady()))
+        (self._lenient if self._dirty[key] else self._ready)[key] = self._clock.monotonic(), steady()
         self._permits.release()
+
+    def _hurry(self, key: K) -> None:
+        self._dirty[key] = False
+        if waits := self._lenient.pop(key, None):
+            self._ready[key] = self._clock.monotonic(), waits[1]
+
+    def _first(self) -> _Line[K]:
+        """Where to take the next one from."""
+        if not self._ready or not self._lenient:
+            return self._ready or self._lenient
+        (ready, _), (lenient, _) = next(iter(self._ready.values())), next(iter(self._lenient.values()))
+        return self._lenient if lenient + LENIENCE < ready else self._ready
 
     def _arm(self) -> None:
         if self._timer:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from hibernator.kube.metrics import QUEUE_DELAYED, QUEUE_DEPTH, QUEUE_WAIT_SECONDS, Metrics
-from hibernator.kube.queue import Queue, QueueClosedError
+from hibernator.kube.queue import LENIENCE, Queue, QueueClosedError
 from support.clock import ManualClock
 
 T = TypeVar("T")
@@ -26,9 +26,10 @@ class QueueMachine(RuleBasedStateMachine):
         self.clock = ManualClock()
         self.metrics = Metrics()
         self.queue: Queue[str] = Queue("test", self.clock, self.metrics)
-        self.ready: list[str] = []
+        self.ready: dict[str, float] = {}  # since when
+        self.lenient: dict[str, float] = {}  # likewise, of those who let others by
         self.taken: set[str] = set()
-        self.again: list[str] = []  # asked for while taken
+        self.again: dict[str, bool] = {}  # asked for while taken, and whether it can wait
         self.later: dict[str, float] = {}
         self.failures: dict[str, int] = {}
 
@@ -39,21 +40,25 @@ class QueueMachine(RuleBasedStateMachine):
 
         return self.loop.run_until_complete(bounded())
 
-    def want(self, key: str) -> None:
-        if key in self.ready or key in self.again:
-            return
-        (self.again if key in self.taken else self.ready).append(key)
+    def want(self, key: str, *, can_wait: bool = False) -> None:
+        if key in self.taken:
+            self.again[key] = can_wait and self.again.get(key, True)
+        elif can_wait and key not in self.ready:
+            self.lenient.setdefault(key, self.clock.monotonic())
+        elif not can_wait:
+            self.lenient.pop(key, None)
+            self.ready.setdefault(key, self.clock.monotonic())
 
-    @rule(key=KEYS)
-    def add(self, key: str) -> None:
-        self.queue.add(key)
-        self.want(key)
+    @rule(key=KEYS, can_wait=st.booleans())
+    def add(self, key: str, *, can_wait: bool) -> None:
+        self.queue.add(key, can_wait=can_wait)
+        self.want(key, can_wait=can_wait)
 
     @precondition(lambda self: self.taken)
-    @rule()
-    def add_what_is_taken(self) -> None:
+    @rule(can_wait=st.booleans())
+    def add_what_is_taken(self, *, can_wait: bool) -> None:
         for key in sorted(self.taken):
-            self.add(key)
+            self.add(key, can_wait=can_wait)
 
     @rule(key=KEYS, seconds=st.integers(min_value=-1, max_value=10))
     def add_after(self, key: str, seconds: int) -> None:
@@ -67,12 +72,19 @@ class QueueMachine(RuleBasedStateMachine):
     async def _add_after(self, key: str, seconds: float) -> None:
         self.queue.add_after(key, seconds)
 
-    @precondition(lambda self: self.ready)
+    def due(self, item: tuple[str, float]) -> tuple[float, bool]:
+        """By which the next one is chosen; of equals, whoever cannot wait."""
+        key, since = item
+        return (since + LENIENCE, True) if key in self.lenient else (since, False)
+
+    @precondition(lambda self: self.ready or self.lenient)
     @rule()
     def get(self) -> None:
         key = self.run(self.queue.get())
         assert key not in self.taken
-        assert key == self.ready.pop(0)
+        assert key == min([*self.ready.items(), *self.lenient.items()], key=self.due)[0]
+        self.ready.pop(key, None)
+        self.lenient.pop(key, None)
         self.taken.add(key)
         self.later.pop(key, None)
 
@@ -88,8 +100,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.queue.done(key)
         self.taken.remove(key)
         if key in self.again:
-            self.again.remove(key)
-            self.ready.append(key)
+            self.want(key, can_wait=self.again.pop(key))
 
     async def _retry(self, key: str) -> None:
         failures = self.failures.get(key, 0)
@@ -109,17 +120,17 @@ class QueueMachine(RuleBasedStateMachine):
                 del self.later[key]
                 self.want(key)
         # Keys due at the same moment become ready in the order in which they were asked for; the model does
-        # not keep that order, so that it takes it from the queue.
-        assert sorted(self.ready) == sorted(key for key, _ in self.queue._ready)
-        self.ready = [key for key, _ in self.queue._ready]
+        # not keep that order, nor when that was on the way, so that it takes them from the queue.
+        assert self.ready.keys() == self.queue._ready.keys()
+        self.ready = {key: since for key, (since, _) in self.queue._ready.items()}
 
     @invariant()
     def the_queue_shows_what_the_model_knows(self) -> None:
         if not hasattr(self, "queue"):
             return
-        assert self.metrics.value(QUEUE_DEPTH, "test") == len(self.ready)
+        assert self.metrics.value(QUEUE_DEPTH, "test") == len(self.ready) + len(self.lenient)
         assert self.metrics.value(QUEUE_DELAYED, "test") == len(self.later)
-        assert self.queue.idle == (not self.ready and not self.taken)
+        assert self.queue.idle == (not self.ready and not self.lenient and not self.taken)
 
     def teardown(self) -> None:
         if hasattr(self, "loop"):
@@ -242,3 +253,19 @@ async def test_failures_of_another_sort_are_counted_anew(queue: Queue[str]) -> N
     assert queue.retry("a", quick) <= 1
     assert 1.6 <= queue.retry("a", quick) <= 2
     assert 80 <= queue.retry("a", slow) <= 100
+
+
+async def test_what_can_wait_lets_others_by_but_not_for_ever(queue: Queue[str], clock: ManualClock) -> None:
+    queue.add("patient", can_wait=True)
+    await clock.advance(LENIENCE)
+    queue.add("a moment later")
+    await clock.advance(0.1)
+    queue.add("too late")
+    assert [await queue.get() for _ in range(3)] == ["a moment later", "patient", "too late"]
+
+
+async def test_what_could_wait_is_hurried_by_whoever_cannot(queue: Queue[str]) -> None:
+    for key in ("first", "second"):
+        queue.add(key, can_wait=True)
+    queue.add("second")
+    assert await queue.get() == "second"
