@@ -33,7 +33,7 @@ def test_after_the_write_the_status_waits_for_the_target_to_follow() -> None:
     assert (decision.writes, decision.status, decision.after) == ((), None, 1.5)
 
 
-@pytest.mark.parametrize(("others", "seconds"), [(0, 2.0), (100, 22.0), (1_000, 202.0), (10_000, 1200.0)])
+@pytest.mark.parametrize(("others", "seconds"), [(0, 2.0), (90, 32.0), (900, 302.0), (9_000, 1800.0)])
 def test_the_status_waits_longer_while_many_follow_but_not_for_ever(others: int, seconds: float) -> None:
     slow = seen(deployment(5, running=1), {"effectiveReplicas": 1}, wrote_at=MONDAY_10, settling=others)
     end = MONDAY_10 + TimeDelta(seconds=seconds)

@@ -44,10 +44,10 @@ from hibernator.decisions.timewindowscaler_words import (
 )
 
 SETTLE_SECONDS: Final = 2.0  # how long a status may trail its target
-# And longer where many wait: by its default rates, Kubernetes brings some seven Deployments a second to where
+# And longer where many wait: by its default rates, Kubernetes brings some 3.5 Deployments a second to where
 # they were told to be. As soon as one is there, its status says so.
-SETTLED_A_SECOND: Final = 5.0
-LONGEST_TRAIL_SECONDS: Final = 1200.0
+SETTLED_A_SECOND: Final = 3.0
+LONGEST_TRAIL_SECONDS: Final = 1800.0
 LOOK_AGAIN_SECONDS: Final = 60.0  # whether it still has to trail: others may be done by then
 MISSING_TARGET_SECONDS: Final = 30.0
 MISTAKE_SECONDS: Final = 300.0
