@@ -1,5 +1,6 @@
 """Who asked to delete something is who did it, if it went about then; on both databases."""
 
+import pytest
 from hypothesis import given, strategies as st
 from whenever import Instant, TimeDelta
 
@@ -31,24 +32,31 @@ def test_whoever_asked_shortly_before_or_meanwhile_has_done_it(
     at: Instant, lasting: int, seconds: int, user: str
 ) -> None:
     for moment in (later(at, seconds), later(at, lasting / 2), later(at, lasting - seconds)):
-        assert deleter([Asked("u-1", moment, user)], "u-1", at, later(at, lasting)) == user
+        assert deleter([Asked("u-1", moment, user)], at, later(at, lasting)) == user
 
 
 @given(at=moments(), seconds=st.floats(121, 10**6), sign=st.sampled_from([1, -1]))
 def test_a_wish_that_was_refused_says_nothing_of_what_happens_later(
     at: Instant, seconds: float, sign: int
 ) -> None:
-    assert deleter([Asked("u-1", later(at, sign * seconds), BOB)], "u-1", at, at) == ""
+    assert deleter([Asked("u-1", later(at, sign * seconds), BOB)], at, at) == ""
 
 
 @given(at=moments(), seconds=st.lists(st.integers(-119, 119), min_size=1, unique=True))
 def test_of_several_the_last_one_did_it(at: Instant, seconds: list[int]) -> None:
     told = [Asked("u-1", later(at, one), f"user {one}") for one in seconds]
-    assert deleter(told, "u-1", at, at) == f"user {max(seconds)}"
+    assert deleter(told, at, at) == f"user {max(seconds)}"
 
 
-def test_whoever_asked_for_something_else_has_not_done_it() -> None:
-    assert deleter([Asked("u-2", NOON, BOB)], "u-1", NOON, NOON) == ""
+@pytest.mark.parametrize("moment", [Instant.MIN, Instant.MAX])
+def test_the_ends_of_time_name_nobody_and_hold_up_nothing(moment: Instant) -> None:
+    assert deleter([Asked("u-1", moment, BOB)], NOON, NOON) == ""
+    assert deleter([Asked("u-1", NOON, BOB)], moment, moment) == ""
+
+
+def test_whoever_asked_since_the_beginning_of_time_has_done_it() -> None:
+    """A lease that somebody wrote by hand may well have been renewed in the year one."""
+    assert deleter([Asked("u-1", NOON, BOB)], Instant.MIN, Instant.MAX) == BOB
 
 
 async def test_who_asked_is_found_in_the_chain_and_before_the_leader_has_come_to_it(

@@ -4,7 +4,7 @@ A deletion may be refused after our webhook has heard of it, by somebody else's 
 what happens about then, and for nothing later. All times here are real ones: those of the API server.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from whenever import Instant, TimeDelta
@@ -24,14 +24,15 @@ class Asked(NamedTuple):
     user: str
 
 
-def among(events: Iterable[AuditEvent], uids: Collection[str]) -> Iterator[Asked]:
+def among(events: Iterable[AuditEvent], uids: Iterable[str]) -> Iterator[Asked]:
     """Those of the events that are wishes to delete one of these."""
+    wanted = frozenset(uids)
     for one in events:
-        if one.type == TYPE and one.resource.uid in uids:
+        if one.type == TYPE and one.resource.uid in wanted:
             yield Asked(one.resource.uid, one.time, one.actor.id)
 
 
-def deleter(asked: Iterable[Asked], uid: str, since: Instant, until: Instant) -> str:
-    """Who deleted it, when it went between these two moments; empty when nobody knows."""
-    told = [one for one in asked if one.uid == uid and since - _HOLDS <= one.at <= until + _HOLDS]
+def deleter(asked: Iterable[Asked], since: Instant, until: Instant) -> str:
+    """Who of those deleted it, when it went between these two moments; empty when nobody knows."""
+    told = [one for one in asked if since - one.at <= _HOLDS and one.at - until <= _HOLDS]
     return max(told, key=lambda one: one.at).user if told else ""

@@ -7,6 +7,7 @@ end of an object, so that it does not matter who tells it, or how often. Who did
 who asked for it.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
@@ -108,8 +109,12 @@ class Departures:
             for about, one in gone.items()
             if (about.namespace, about.name) not in self._kinds[about.kind].cache.undecodable
         ]
-        asked = await self._spool.asked(*(one.life.resource.uid for one in really))
-        events = [told for one in really for told in (*one.last_words, _deleted(one, asked))]
+        asked: dict[str, list[Asked]] = defaultdict(list)
+        for wish in await self._spool.asked(*(one.life.resource.uid for one in really)):
+            asked[wish.uid].append(wish)
+        events: list[AuditEvent] = []
+        for one in really:
+            events += (*one.last_words, _deleted(one, asked[one.life.resource.uid]))
         await self._spool.keep(*events, patience=_PATIENCE)
 
     async def _look_for_the_absent(self) -> Result:
@@ -178,7 +183,7 @@ def _deleted(gone: Gone, asked: Iterable[Asked]) -> AuditEvent:
         f"{about.kind.lower()}.deleted",
         about,
         at=gone.at,
-        actor=person(deleter(asked, about.uid, gone.since, gone.until)),
+        actor=person(deleter(asked, gone.since, gone.until)),
         channel="api",
         correlation_id=gone.life.correlation_id,
         data={"noticed": gone.noticed} if gone.noticed else None,

@@ -41,7 +41,7 @@ async def farewell(spool: AuditSpool, kind: Kind[Any], found: Object, told: Iter
     if deleted is None:
         return
     about, at = Resource.of(kind, found), Instant(deleted)
-    by = person(deleter(await spool.asked(about.uid), about.uid, at, at))
+    by = person(deleter(await spool.asked(about.uid), at, at))
     gone = event(f"{kind.kind.lower()}.deleted", about, at=at, actor=by, channel="api")
     await spool.keep(*told, gone)
 
