@@ -129,9 +129,13 @@ def test_ctrl_c_ends_a_build_without_a_traceback(workshop: Workshop) -> None:
     workshop.order("etcd", "wait")
     fifo = workshop.fifo("etcd")
     line = Command({}).line("build", "etcd")
-    with subprocess.Popen(line, env=workshop.environment, stderr=subprocess.PIPE, text=True) as starter:
+    with subprocess.Popen(
+        line, env=workshop.environment, stderr=subprocess.PIPE, text=True, process_group=0
+    ) as starter:
         writer = os.open(fifo, os.O_WRONLY)
-        starter.send_signal(signal.SIGINT)
+        # To both, as a terminal does. Whom it reaches just before a read hears of it only after that, and
+        # what is read comes from the other.
+        os.killpg(starter.pid, signal.SIGINT)
         _, stderr = starter.communicate()
     os.close(writer)
     assert starter.returncode == 130
