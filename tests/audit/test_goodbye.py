@@ -88,9 +88,10 @@ async def test_whoever_waits_for_the_database_has_ended_when_it_is_closed(tmp_pa
     task = asyncio.create_task(use())
     pool = database.engine.pool
     assert isinstance(pool, AsyncAdaptedQueuePool)
-    while not pool.checkedout():  # noqa: ASYNC110  then it waits for the lock
-        await asyncio.sleep(0)
-    task.cancel()
-    await database.close()
+    async with asyncio.timeout(_DEADLINE):
+        while not pool.checkedout():  # noqa: ASYNC110  then it waits for the lock
+            await asyncio.sleep(0)
+        task.cancel()
+        await database.close()
     assert task.cancelled()
     lock.close()

@@ -43,8 +43,9 @@ async def test_who_deletes_while_nobody_leads_is_named_by_the_next_leader(room: 
         await run.operator.trail.flush()
     await asyncio.to_thread(leads, room, "somebody-who-dies")
     standby = asyncio.create_task(first_act(room, address, audit))
-    while not await asyncio.to_thread(answers, room):  # noqa: ASYNC110  nobody tells when it is asked
-        await asyncio.sleep(0.05)
+    async with asyncio.timeout(120):
+        while not await asyncio.to_thread(answers, room):  # noqa: ASYNC110  nobody tells when it is asked
+            await asyncio.sleep(0.05)
     await delete(bob, "tws", "unseen")
     await asyncio.to_thread(leads, room, "")
     assert await standby == [named(bob)]
