@@ -34,6 +34,34 @@ def test_another_reason_is_news_though_it_works_no_better() -> None:
     assert again.conditions[0].last_transition_time == first.conditions[0].last_transition_time
 
 
-@pytest.mark.parametrize(("tried", "seconds"), [(WORKS, 660.0), (BROKEN, 132.0)])
-def test_what_does_not_work_is_tried_again_sooner(tried: Tried, seconds: float) -> None:
+AWAY = Tried("Unreachable", "AWS did not answer.")
+
+
+@pytest.mark.parametrize(("tried", "seconds"), [(WORKS, 660.0), (BROKEN, 5.5), (AWAY, 5.5)])
+def test_what_has_just_failed_is_tried_again_within_seconds(tried: Tried, seconds: float) -> None:
     assert decide((), tried, generation=1, now=NOW, jitter=1.1).after == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("tried", "failing", "seconds"),
+    [
+        (BROKEN, 1, 5),
+        (BROKEN, 20, 20),
+        (BROKEN, 86_400, 30),
+        (AWAY, 20, 20),
+        (AWAY, 86_400, 120),
+        (AWAY, -3600, 5),  # the clock was set back
+    ],
+)
+def test_each_pause_is_as_long_as_it_has_been_failing_up_to_a_limit(
+    tried: Tried, failing: int, seconds: int
+) -> None:
+    first = decide((), tried, generation=1, now=NOW, jitter=1.0)
+    later = NOW + TimeDelta(seconds=failing)
+    assert decide(first.conditions, tried, generation=1, now=later, jitter=1.0).after == seconds
+
+
+def test_what_worked_for_long_and_fails_now_is_tried_again_at_once() -> None:
+    worked = decide((), WORKS, generation=1, now=NOW, jitter=1.0)
+    later = NOW + TimeDelta(hours=5)
+    assert decide(worked.conditions, AWAY, generation=1, now=later, jitter=1.0).after == 5

@@ -1,7 +1,8 @@
 """CloudProvider and K8SCluster: whether their credentials work, by trying them.
 
-They are tried when the object changes, when what it stands on does, and every ten minutes: the Secrets they
-name are not watched, because the operator shall see no Secret that no connector names.
+They are tried when the object changes, when what it stands on does, and every ten minutes, sooner while they
+do not work: the Secrets they name are not watched, because the operator shall see no Secret that no connector
+names.
 """
 
 import random

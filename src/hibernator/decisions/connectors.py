@@ -1,4 +1,8 @@
-"""What a connector's Ready condition says after its credentials were tried, and when they are tried again."""
+"""What a connector's Ready condition says after its credentials were tried, and when they are tried again.
+
+Who repairs a connector looks at it meanwhile, so that one which has just failed is tried again within
+seconds, and then less and less often: each pause is as long as it has been failing.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +15,9 @@ from hibernator.decisions.conditions import Verdict, find, lay_over
 
 READY: Final = "Ready"
 EVERY: Final = 600.0  # seconds between two tries of what works
-SOONER: Final = 120.0  # and of what does not: somebody is probably repairing it
+SOONEST: Final = 5.0  # and after the first failure
+SOONER: Final = 120.0  # the longest pause of what does not work
+OF_SECRETS: Final = 30.0  # and of what waits for a Secret, which only our own API server is asked for
 
 Reason = Literal[
     "Verified",
@@ -45,6 +51,9 @@ class Tried:
         return self.reason == "Verified"
 
 
+_SECRETS: Final[frozenset[Reason]] = frozenset({"SecretForbidden", "SecretIncomplete", "SecretNotFound"})
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     conditions: tuple[Condition, ...]
@@ -62,5 +71,14 @@ def decide(
     return Decision(
         conditions=lay_over(before, [verdict], now=now, generation=generation),
         tell=("Normal" if tried.works else "Warning") if news else None,
-        after=(EVERY if tried.works else SOONER) * jitter,
+        after=_pause(was, tried, now) * jitter,
     )
+
+
+def _pause(was: Condition | None, tried: Tried, now: Instant) -> float:
+    if tried.works:
+        return EVERY
+    if was is None or was.status != "False":
+        return SOONEST
+    failing = (now - Instant(was.last_transition_time)).total("seconds")
+    return max(SOONEST, min(failing, OF_SECRETS if tried.reason in _SECRETS else SOONER))

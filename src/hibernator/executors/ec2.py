@@ -1,10 +1,11 @@
 """EC2 instances: stopped, and started again where they ran.
 
-Not touched are those that somebody else looks after, who would only replace them: auto-scaling groups and
-Karpenter. Nor those that AWS cannot stop: one-time spot instances, and those without a disk of their own.
+Not touched are those that auto-scaling groups and Karpenter look after, which would only replace them. Nor
+those that AWS cannot stop: one-time spot instances, and those without a disk of their own. AWS forgets a
+terminated instance after about an hour, so one of several ids that leads nowhere is skipped with a note.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 from hibernator.api.parameters import Ec2Parameters, Ec2Selector
@@ -25,6 +26,8 @@ _GONE: Final = {"shutting-down", "terminated"}
 _ASLEEP: Final = {"stopping", "stopped"}
 _OF_OTHERS: Final = ("aws:autoscaling:groupName", "karpenter.sh/nodepool", "karpenter.sh/provisioner-name")
 _PAUSE: Final = 10.0  # seconds until an instance in the middle of something is looked at again
+_IDS: Final = 200  # values that AWS takes in one filter
+_UNKNOWN: Final = "does not exist: terminated, or of another region or account"
 
 
 class Ec2(Executor):
@@ -34,9 +37,11 @@ class Ec2(Executor):
     async def discover(self, job: Job) -> tuple[Item, ...]:
         wanted = parameters_as(job, Ec2Parameters).selector
         account = await self._accounts.aws(job)
-        found = [one for one in await _instances(account, **_query(wanted)) if _is_ours(one)]
+        every = [one for query in _queries(wanted) for one in await _instances(account, **query)]
+        found = [one for one in every if _is_ours(one)]
         known = await shapes(account, (one["InstanceType"] for one in found))
-        return tuple(_item(one, known) for one in found)
+        unknown = await _unknown(account, wanted, {one["InstanceId"] for one in every})
+        return (*(_item(one, known) for one in found), *(Item(key=id_, note=_UNKNOWN) for id_ in unknown))
 
     async def sleep(self, job: Job, item: Saved) -> None:
         account = await self._accounts.aws(job)
@@ -59,15 +64,34 @@ class Ec2(Executor):
         return state is None or state == ("stopped" if rest == "Asleep" else "running")
 
 
-def _query(wanted: Ec2Selector) -> dict[str, Any]:
-    query: dict[str, Any] = {}
-    if wanted.instance_ids:
-        query["InstanceIds"] = list(wanted.instance_ids)
-    if wanted.tags:
-        query["Filters"] = [tag_filter(key, value) for key, value in sorted(wanted.tags.items())]
-    if not query:
+def _queries(wanted: Ec2Selector) -> list[dict[str, Any]]:
+    """A filter by id, unlike a list of ids, is answered with those that exist instead of an error."""
+    if not wanted.instance_ids and not wanted.tags:
         raise Permanent("selector: no instances are selected. Set tags or instanceIds.")
-    return query
+    tags = [tag_filter(key, value) for key, value in sorted(wanted.tags.items())]
+    if not wanted.instance_ids:
+        return [{"Filters": tags}]
+    return [{"Filters": [*tags, one]} for one in _id_filters(wanted.instance_ids)]
+
+
+def _id_filters(ids: Sequence[str]) -> list[dict[str, Any]]:
+    starts = range(0, len(ids), _IDS)
+    return [{"Name": "instance-id", "Values": list(ids[start : start + _IDS])} for start in starts]
+
+
+async def _unknown(account: AwsAccount, wanted: Ec2Selector, found: Collection[str]) -> list[str]:
+    """Which of the ids AWS does not know; a mistake if it knows none of them."""
+    missing = [id_ for id_ in dict.fromkeys(wanted.instance_ids) if id_ not in found]
+    if wanted.tags:  # an id without the tags is known, and only not selected
+        queries = [{"Filters": [one]} for one in _id_filters(missing)]
+        known = {one["InstanceId"] for query in queries for one in await _instances(account, **query)}
+        missing = [id_ for id_ in missing if id_ not in known]
+    if missing and len(missing) == len(set(wanted.instance_ids)):
+        raise Permanent(
+            f"instanceIds: AWS knows none of {', '.join(missing)} in {account.region}. Look at the ids, the "
+            "region and the account of the connector."
+        )
+    return missing
 
 
 def tag_filter(key: str, value: str) -> dict[str, Any]:

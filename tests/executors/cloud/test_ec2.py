@@ -100,15 +100,49 @@ def _grouped(aws: AwsInTest, instance: str) -> None:
     group.attach_instances(AutoScalingGroupName="others", InstanceIds=[instance])
 
 
-async def test_instances_by_id_and_one_that_does_not_exist_is_named(
+GONE = "i-0123456789abcdef0"
+
+
+async def test_instances_by_id_sleep_and_one_that_is_unknown_is_skipped_with_a_note(
+    aws: AwsInTest, executor: Ec2, run: Callable[..., list[str]]
+) -> None:
+    chosen, other = run(2)
+    work = job("ec2", {"selector": {"instanceIds": [chosen, GONE]}})
+    mine, gone = await executor.discover(work)
+    assert (mine.key, mine.restore is None) == (chosen, False)
+    assert (gone.key, gone.restore) == (GONE, None)
+    assert gone.note == "does not exist: terminated, or of another region or account"
+    items = await fall_asleep(executor, work)
+    assert states(aws) == {chosen: "stopped", other: "running"}
+    await wake_up(executor, work, items)
+    assert states(aws) == {chosen: "running", other: "running"}
+
+
+async def test_ids_of_which_none_is_known_are_a_mistake_and_named(executor: Ec2) -> None:
+    work = job("ec2", {"selector": {"instanceIds": [GONE]}})
+    with pytest.raises(Permanent, match=f"none of {GONE} in eu-central-1"):
+        await executor.discover(work)
+
+
+async def test_an_id_without_the_tags_is_neither_selected_nor_called_unknown(
     executor: Ec2, run: Callable[..., list[str]]
 ) -> None:
-    chosen, _ = run(2)
-    work = job("ec2", {"selector": {"instanceIds": [chosen]}})
-    assert [item.key for item in await executor.discover(work)] == [chosen]
-    work = job("ec2", {"selector": {"instanceIds": ["i-0123456789abcdef0"]}})
-    with pytest.raises(Permanent, match="i-0123456789abcdef0"):
-        await executor.discover(work)
+    (mine,), (other,) = run(team="web"), run(team="db")
+    work = job("ec2", {"selector": {"instanceIds": [mine, other, GONE], "tags": TEAM}})
+    assert [(item.key, item.restore is None) for item in await executor.discover(work)] == [
+        (mine, False),
+        (GONE, True),
+    ]
+
+
+async def test_more_ids_than_fit_into_one_filter_are_asked_for_in_parts(
+    executor: Ec2, run: Callable[..., list[str]]
+) -> None:
+    (mine,) = run()
+    ids = [f"i-{number:017x}" for number in range(250)]
+    found = await executor.discover(job("ec2", {"selector": {"instanceIds": [*ids, mine]}}))
+    assert [item.key for item in found if item.restore is not None] == [mine]
+    assert len(found) == 251
 
 
 async def test_a_tag_without_a_value_stands_for_any_value(
