@@ -37,6 +37,7 @@ class Policy:
     kinds: tuple[Kind[Any], ...]
     part: str = ""
     operations: tuple[str, ...]
+    conditions: Mapping[str, str] = field(default_factory=dict)  # what it is about, besides the kinds
     variables: Mapping[str, str] = field(default_factory=dict)  # each may use those before it
     checks: tuple[Check, ...]
 
@@ -51,11 +52,12 @@ class Policy:
             }
             for kind in self.kinds
         ]
+        conditions = {"not-the-operator": f"{USER} != {quoted(operator)}", **self.conditions}
         spec = {
             "failurePolicy": "Fail",
             "matchConstraints": {"resourceRules": rules},
-            "matchConditions": [{"name": "not-the-operator", "expression": f"{USER} != {quoted(operator)}"}],
-            "variables": [{"name": name, "expression": cel} for name, cel in self.variables.items()],
+            "matchConditions": _named(conditions),
+            "variables": _named(self.variables),
             "validations": [check.document() for check in self.checks],
         }
         binding = {"policyName": self.name, "validationActions": ["Deny"]}
@@ -101,6 +103,10 @@ def approver(kind: Kind[Any], decides: str) -> Check:
         f"{USER} + ' may not approve or reject here: ask for the ClusterRole hibernator-approver"
         " in the namespace ' + request.namespace",
     )
+
+
+def _named(expressions: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "expression": cel} for name, cel in expressions.items()]
 
 
 def _document(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ DOMAIN: Final = "hibernator.ardikabs.com"
 LABEL: Final = f"{DOMAIN}/restore-data"
 PLAN_LABEL: Final = f"{DOMAIN}/plan"
 TARGET_LABEL: Final = f"{DOMAIN}/target"
+NAME_PREFIX: Final = "hibernator-restore-"
 FINALIZER: Final = f"{DOMAIN}/restore-data"
 PART_BYTES: Final = 256 * 1024  # far below what etcd stores, and still readable
 TARGET_KEY: Final = "target.json"
@@ -131,7 +132,7 @@ def _is_another(before: Any, now: Any) -> bool:
 
 def name_of(plan: str, target: str, part: int) -> str:
     """Dots, because neither a target's name nor a number has any: no two of these can be the same."""
-    return f"hibernator-restore-{plan}.{target}.{part}"
+    return f"{NAME_PREFIX}{plan}.{target}.{part}"
 
 
 def parts(kept: Kept) -> Iterator[dict[str, str]]:

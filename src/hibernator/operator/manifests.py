@@ -3,7 +3,13 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from hibernator.admission import guard, policies_authors, policies_exceptions, policies_remediations
+from hibernator.admission import (
+    guard,
+    policies_authors,
+    policies_exceptions,
+    policies_remediations,
+    policies_restore,
+)
 from hibernator.api.core import LEASES
 from hibernator.api.crd import manifest
 from hibernator.api.kinds import DEFINITIONS
@@ -16,6 +22,7 @@ POLICIES: Final = (
     policies_remediations.DECISIONS,
     *policies_remediations.OUTCOMES,
     policies_authors.AUTHORS,
+    policies_restore.RESTORE_DATA,
 )
 
 
