@@ -56,7 +56,10 @@ BY_PAGE: Final = {
         f"{_INSTALL}the_kustomize_base_is_applied_and_applied_again",
     ),
     ("docs/guides/install.md", "yaml"): (f"{_INSTALL}the_overlay_changes_the_image",),
-    ("docs/guides/migrating.md", "sh"): (f"{_SHELL}old_files_are_converted_and_looked_at",),
+    ("docs/guides/migrating.md", "sh"): (
+        f"{_SHELL}old_files_are_converted_and_looked_at",
+        f"{_SHELL}what_lives_in_a_cluster_is_converted_and_applied",
+    ),
     ("docs/guides/office-hours.md", "sh"): (
         "tests/docs/test_guides_on_a_cluster.py::test_a_deployment_follows_the_office_hours_of_the_guide",
     ),

@@ -181,11 +181,19 @@ async def typed(
 
 
 def test_old_files_are_converted_and_looked_at(plane: ClusterInTest, tmp_path: Path) -> None:
-    [convert] = blocks("docs/guides/migrating.md", "sh")
+    convert, _ = blocks("docs/guides/migrating.md", "sh")
     (tmp_path / "old").mkdir()
     for block in blocks("docs/guides/migrating.md", "yaml"):
         (tmp_path / "old" / block.name).write_text(block.text, "utf-8")
     assert "HibernatePlan team-a/nights" in Shell(plane, tmp_path).type(convert.text)
+
+
+def test_what_lives_in_a_cluster_is_converted_and_applied(plane: ClusterInTest, tmp_path: Path) -> None:
+    _, convert = blocks("docs/guides/migrating.md", "sh")
+    plane.kubectl("annotate", "namespace", "stage", "downscaler/uptime=Mon-Fri 07:00-20:00 Europe/Berlin")
+    Shell(plane, tmp_path).type(convert.text)
+    plane.kubectl("delete", "hibernateplan", "downscaler", "-n", "stage")
+    plane.kubectl("annotate", "namespace", "stage", "downscaler/uptime-")
 
 
 @pytest.mark.parametrize("block", BARE, ids=str)

@@ -75,3 +75,7 @@ def old_plan(hibernate: str = "0 20 * * 1-5", wake_up: str = "0 6 * * 2-6") -> V
 
 def text(*documents: Value) -> str:
     return "---\n".join(yaml.safe_dump(document, sort_keys=False) for document in documents)
+
+
+def read(written: str) -> list[Value]:
+    return list(yaml.safe_load_all(written))

@@ -121,3 +121,12 @@ def test_mistakes_end_the_conversion(to: str) -> None:
     ran = hibernator("convert", "-f", "-", "--to", to, stdin="a: [")
     assert (ran.code, ran.out) == (1, "")
     assert "this is not valid YAML" in ran.err
+
+
+@pytest.mark.parametrize("to", ["off-hours", "cron"])
+def test_what_a_cluster_added_to_a_plan_is_not_written_again(to: str) -> None:
+    found = samples.old_plan() if to == "off-hours" else samples.plan()
+    found["metadata"] |= {"uid": "x", "resourceVersion": "7", "generation": 2, "labels": {"team": "a"}}
+    [new] = converted(found | {"status": {"phase": "Active"}}, to=to)
+    assert "status" not in new
+    assert new["metadata"] == {"name": "dev", "labels": {"team": "a"}}

@@ -108,7 +108,7 @@ def test_an_excluded_workload_is_annotated_for_us() -> None:
 
 
 def test_a_workload_that_is_always_up_is_excluded() -> None:
-    _, _, found = converted(namespace(uptime=_HOURS), workload(uptime="always"), to="off-hours")
+    _, found, _ = converted(namespace(uptime=_HOURS), workload(uptime="always"), to="off-hours")
     assert found["metadata"]["annotations"] == {"hibernator.ardikabs.com/exclude": "true"}
 
 
@@ -227,3 +227,30 @@ def test_a_workload_without_a_namespace_is_refused_because_a_plan_names_it() -> 
 def test_a_mistake_of_a_namespace_is_told_once_and_not_for_each_of_its_workloads() -> None:
     told = refused(namespace(uptime="Mon-Fri 07:30-20:30"), workload(downtime_replicas="1"))
     assert "1 mistake, " in told
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [
+        ("uptme", "Did you mean downscaler/uptime?"),
+        ("downtime_replica", "Did you mean downscaler/downtime-replicas?"),
+        ("timezone", "Write it behind them, for example downscaler/uptime: Mon-Fri"),
+        ("nap", "Remove it if nothing depends on it."),
+    ],
+)
+def test_a_misspelled_annotation_is_named_with_what_was_meant(wrong: str, hint: str) -> None:
+    assert hint in refused(namespace(**{wrong: "Europe/Berlin"}))
+
+
+def test_a_namespace_whose_workloads_are_not_there_is_pointed_out() -> None:
+    alone = hibernator(
+        "convert", "-f", "-", "--to", "off-hours", stdin=samples.text(namespace(uptime=_HOURS))
+    )
+    assert "No workload of shop is among the files" in alone.err
+    assert "kubectl get deployments -n shop -o yaml" in alone.err
+
+
+def test_what_cannot_be_read_is_refused_even_with_keep_going() -> None:
+    text = samples.text(namespace(uptime=_HOURS)) + "---\n}"
+    ran = hibernator("convert", "-f", "-", "--to", "off-hours", "--keep-going", stdin=text)
+    assert (ran.code, ran.out) == (1, "")

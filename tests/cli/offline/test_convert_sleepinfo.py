@@ -84,7 +84,7 @@ _BY_NAME = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "gateway"}
 
 
 def test_a_workload_that_is_excluded_by_name_is_annotated() -> None:
-    _, workload = converted(sleep_info(excludeRef=[_BY_NAME]), deployment(), to="off-hours")
+    workload, _ = converted(sleep_info(excludeRef=[_BY_NAME]), deployment(), to="off-hours")
     assert workload["metadata"]["annotations"] == {"hibernator.ardikabs.com/exclude": "true"}
 
 
@@ -180,3 +180,9 @@ def test_a_plan_sleeps_at_the_minutes_at_which_kube_green_does(
     assert draft.problems == []
     [plan] = draft.made
     assert slept(plan["spec"]["schedule"]["offHours"]) == kube_green(days, sleep_at, wake_at)
+
+
+def test_a_misspelled_field_is_named_with_what_was_meant() -> None:
+    told = refused(sleep_info(timeZone=None, timezone="Europe/Rome"))
+    assert "spec.timezone: " in told
+    assert "Did you mean timeZone?" in told

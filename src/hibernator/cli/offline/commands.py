@@ -161,17 +161,23 @@ def diff(
 def convert(
     filename: Files,
     to: Annotated[Format, typer.Option("--to", help="The format of the plans that are printed.")],
+    *,
+    keep_going: Annotated[
+        bool,
+        typer.Option("--keep-going", help="Leave out namespaces with mistakes and print the others."),
+    ] = False,
 ) -> None:
     """Convert other formats to plans with off-hours, or such plans to cron lines.
 
     To off-hours: plans with cron lines, also of the group that they used to be in; SleepInfos of kube-green;
-    and the annotations of kube-downscaler on workloads and Namespaces. All documents are printed. What is
-    converted loses its comments, everything else stays as it is, and what has no equivalent is refused.
+    and the annotations of kube-downscaler on workloads and Namespaces. All documents of files are printed:
+    what is converted loses its comments, everything else stays as it is, and new plans come last. Of objects
+    from a cluster, those that change are printed, ready to be applied. What has no equivalent is refused.
 
     `hibernator convert -f old/ --to off-hours > plans.yaml`
 
-    `kubectl get sleepinfo,deployment -A -o yaml | hibernator convert -f - --to off-hours`
+    `kubectl get ns,sleepinfo,deployment -A -o yaml | hibernator convert -f - --to off-hours > plans.yaml`
     """
     from hibernator.cli.offline.convert import run
 
-    run(filename, to)
+    run(filename, to, keep_going=keep_going)

@@ -1,22 +1,24 @@
 """`hibernator convert`: other formats to plans with off-hours, or plans to cron lines.
 
-Everything around what is converted is kept as it is written.
+Everything around what is converted is kept as it is written; of what comes from a cluster, only what is
+converted is printed, without what the cluster added, so that it can be applied.
 """
 
 import copy
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hibernator.api.hibernateplan import Schedule
 from hibernator.api.problem import Problem
 from hibernator.cli.offline import downscaler, out, sleepinfo
 from hibernator.cli.offline.checks import timing_mistakes
 from hibernator.cli.offline.commands import Format
-from hibernator.cli.offline.drafts import Draft
+from hibernator.cli.offline.downscaler_leftovers import removals
+from hibernator.cli.offline.drafts import Draft, as_written, is_from_a_cluster
 from hibernator.cli.offline.loading.documents import OLD_GROUP, Document, Mistake, load
 from hibernator.cli.offline.loading.writing import write
 from hibernator.cli.offline.migrate import is_old, migrated
-from hibernator.cli.offline.report import refuse
+from hibernator.cli.offline.report import counted, refuse
 from hibernator.schedule.cron import convert_schedule_to_cron
 from hibernator.schedule.errors import ScheduleError
 
@@ -24,48 +26,77 @@ _MARKERS = re.compile(r"\A---[^\n]*\n|^\.\.\.\s*\Z", re.MULTILINE)
 _COMMENT = re.compile(r"(^|\s)#", re.MULTILINE)
 
 
-def run(files: Sequence[str], to: Format) -> None:
+def run(files: Sequence[str], to: Format, *, keep_going: bool = False) -> None:
     loaded = load(files)
-    converter = _Converter(to)
     drafts = [Draft(document) for document in loaded.documents]
     if to is Format.OFF_HOURS:
         sleepinfo.convert(drafts)
         downscaler.convert(drafts)
+    converter = _Converter(to, {draft.scope for draft in drafts if draft.problems})
     texts = [text for draft in drafts for text in converter.converted(draft)]
-    refuse([*loaded.mistakes, *converter.mistakes])
-    out.data("---\n".join(texts))
-    out.notes(converter.notes or ["nothing needed converting."])
+    if loaded.mistakes or not keep_going:  # what cannot be read may be what has to stay awake
+        refuse([*loaded.mistakes, *converter.mistakes])
+    out.data("---\n".join([*texts, *converter.made]))
+    out.notes(converter.remarks() or ["nothing needed converting."])
+    concerns = "it concerns" if len(converter.mistakes) == 1 else "they concern"
+    refuse(converter.mistakes, so=f"and what {concerns} was left out")
 
 
 class _Converter:
-    def __init__(self, to: Format) -> None:
+    """What is made of the documents comes last: by then, what stays awake is marked.
+
+    A namespace is converted as a whole, or not at all: its plan would put to sleep what could not be read.
+    """
+
+    def __init__(self, to: Format, broken: Collection[str]) -> None:
         self._to = to
+        self._broken = broken
+        self._changed: list[Draft] = []
+        self._unconcerned = 0
+        self.made: list[str] = []
         self.mistakes: list[Mistake] = []
         self.notes: list[str] = []
+
+    def remarks(self) -> list[str]:
+        found = list(self.notes)
+        if self._unconcerned:
+            left = "needs no conversion and was" if self._unconcerned == 1 else "need no conversion and were"
+            found.append(f"{counted(self._unconcerned, 'object')} from the cluster {left} left out.")
+        if commands := removals(self._changed):
+            found.append("kubectl apply keeps annotations that it did not write. Remove them afterwards:")
+        return found + commands
 
     def converted(self, draft: Draft) -> list[str]:
         """The document, or the documents, that take its place."""
         document = draft.document
         self.mistakes += [document.mistake(problem) for problem in draft.problems]
+        if draft.changed and draft.scope in self._broken:
+            return []
         if draft.changed:
+            self._changed.append(draft)
             return self._redrafted(draft)
         if self._to is Format.OFF_HOURS and is_old(document):
             return self._to_off_hours(document)
         if self._to is Format.CRON and document.is_a("HibernatePlan") and not is_old(document):
             return self._to_cron(document)
+        if is_from_a_cluster(document):
+            self._unconcerned += 1
+            return []
         return [_as_written(document)]
 
     def _redrafted(self, draft: Draft) -> list[str]:
         plain = f"{draft.document.title} lost annotations of kube-downscaler that said nothing."
         self._remark(draft.document, draft.notes or [plain])
-        kept = [] if draft.replaced else [write(draft.value)]
-        return [*kept, *map(write, draft.made)]
+        self.made += map(write, draft.made)
+        return [] if draft.replaced else [write(draft.value)]
 
     def _to_off_hours(self, document: Document) -> list[str]:
         modern = migrated(document)
-        self.mistakes += [document.mistake(problem) for problem in modern.problems]
+        if modern.problems:
+            self.mistakes += [document.mistake(problem) for problem in modern.problems]
+            return []
         self._tell(document, *modern.notes)
-        return [write(modern.document.value)]
+        return [write(as_written(modern.document))]
 
     def _to_cron(self, document: Document) -> list[str]:
         found = timing_mistakes(document)
@@ -87,7 +118,7 @@ class _Converter:
             self._tell(document)
         plans = []
         for number, (hibernate, wake_up) in enumerate(pairs, start=1):
-            value = copy.deepcopy(document.value)
+            value = copy.deepcopy(as_written(document))
             value["apiVersion"] = f"{OLD_GROUP}/v1alpha1"
             if len(pairs) > 1:
                 value["metadata"]["name"] = f"{document.name}-{number}"

@@ -42,6 +42,10 @@ _INSTEAD: Final = {
     "HorizontalPodAutoscaler": "Move the annotations to what it scales: it rests at zero replicas.",
     "ScaledObject": "Move the annotations to what it scales: a plan pauses the ScaledObject along with it.",
 }
+_UNSEEN: Final = (
+    f"No workload of {{0}} is among the files, and one with {PREFIX}exclude would sleep by this plan. "
+    "Convert them together: kubectl get namespace/{0} -o yaml, and kubectl get deployments -n {0} -o yaml."
+)
 
 
 @dataclass(slots=True)
@@ -66,15 +70,22 @@ def convert(drafts: Sequence[Draft]) -> None:
         if draft.document.kind != "Namespace":
             _workload(draft, namespaces.setdefault(draft.written_namespace, _Namespace()))
         forget(draft)
+    seen = {draft.written_namespace for draft in drafts if _is_workload(draft)}
     for name, namespace in namespaces.items():
         _share_plans(name, namespace)
         if namespace.draft:
             _plan_namespace(name, namespace, namespace.draft)
+            if namespace.draft.made and name not in seen:
+                namespace.draft.notes.append(_UNSEEN.format(name))
+
+
+def _is_workload(draft: Draft) -> bool:
+    return (draft.document.group, draft.document.kind) in _WORKLOADS
 
 
 def _workload(draft: Draft, namespace: _Namespace) -> None:
     document = draft.document
-    if (document.group, document.kind) not in _WORKLOADS:
+    if not _is_workload(draft):
         draft.refuse(
             "metadata.annotations",
             None,

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from hibernator.api.structural import guess
 from hibernator.cli.offline.drafts import Draft
 from hibernator.schedule.downscaler import Hours, Rules, read_hours
 from hibernator.schedule.errors import ScheduleError
@@ -26,7 +27,12 @@ _WITHOUT_EQUIVALENT: Final = {
         "Remove it, and give the children hours of their own if they need some.",
     ),
     "upscale-excluded": ("what is excluded is not touched", "Remove it."),
+    "timezone": (
+        "kube-downscaler reads the zone from the hours",
+        f"Write it behind them, for example {PREFIX}uptime: Mon-Fri 07:30-20:30 Europe/Berlin.",
+    ),
 }
+_KNOWN: Final = (*TIMES, *FORCES, *_REPLICAS, "exclude", "exclude-until", *_WITHOUT_EQUIVALENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +101,14 @@ def read(draft: Draft) -> Scope:
         elif name == "exclude-until":
             until = _until(draft, value)
         else:
-            known = ("it is not an annotation that we know of", "Remove it if nothing depends on it.")
-            draft.refuse(place(name), value, *_WITHOUT_EQUIVALENT.get(name, known))
+            draft.refuse(place(name), value, *_WITHOUT_EQUIVALENT.get(name, _unknown(name)))
     return Scope(hours, replicas, exclude, until)
+
+
+def _unknown(name: str) -> tuple[str, str]:
+    meant = guess(name, _KNOWN)
+    fix = f"Did you mean {PREFIX}{meant}?" if meant else "Remove it if nothing depends on it."
+    return "it is not an annotation that we know of", fix
 
 
 def _replicas(draft: Draft, name: str, value: str) -> int | None:

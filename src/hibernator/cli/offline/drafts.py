@@ -22,26 +22,34 @@ _BY_THE_CLUSTER = {
     "selfLink",
     "uid",
 }
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_NOTES_OF_THE_CLUSTER = {"deployment.kubernetes.io/revision", LAST_APPLIED}
 
 
 @dataclass(slots=True)
 class Draft:
-    """A document, how it is to be written, and what is to be written behind it."""
+    """A document, how it is to be written, and what is to be written after all of them."""
 
     document: Document
     value: dict[str, Any] = field(init=False)
+    plain: dict[str, Any] = field(init=False)  # as it was written, without what a cluster added
     made: list[dict[str, Any]] = field(default_factory=list)
     replaced: bool = False
     notes: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.value = copy.deepcopy(self.document.value)
+        self.plain = as_written(self.document)
+        self.value = copy.deepcopy(self.plain)
 
     @property
     def changed(self) -> bool:
-        return self.replaced or bool(self.made) or self.value != self.document.value
+        return self.replaced or bool(self.made) or self.value != self.plain
+
+    @property
+    def scope(self) -> str:
+        """The namespace that it is in, or is."""
+        return self.document.name if self.document.kind == "Namespace" else self.written_namespace
 
     @property
     def written_namespace(self) -> str:
@@ -53,7 +61,7 @@ class Draft:
         self.problems.append(Problem(path, value, message, fix))
 
     def make(self, made: dict[str, Any]) -> None:
-        """Something new that stands behind the document, if it is right."""
+        """Something new that comes of the document, if it is right."""
         self.made.append(made)
         for problem in check_document(made):
             what = f"the {made['kind']} that it becomes is not right at {problem.path}: {problem.message}"
@@ -68,6 +76,19 @@ class Draft:
             self.refuse(f"metadata.{part}", found, f"{part} are pairs of a key and a text", "Write them so.")
 
 
+def is_from_a_cluster(document: Document) -> bool:
+    """Whether it is what `kubectl get -o yaml` prints, and not a file that a person keeps."""
+    return any(document.part("metadata", field) for field in ("uid", "resourceVersion"))
+
+
+def as_written(document: Document) -> dict[str, Any]:
+    """The document without what a cluster added, which an apply would conflict with."""
+    if not is_from_a_cluster(document):
+        return document.value
+    kept = {key: value for key, value in document.value.items() if key != "status"}
+    return {**kept, "metadata": metadata_of(document)}
+
+
 def metadata_of(document: Document) -> dict[str, Any]:
     """What a person wrote into the metadata, without what a cluster added."""
     metadata: dict[str, Any] = {
@@ -76,7 +97,9 @@ def metadata_of(document: Document) -> dict[str, Any]:
         if key not in _BY_THE_CLUSTER and value
     }
     if isinstance(found := metadata.get("annotations"), dict):
-        metadata["annotations"] = {key: text for key, text in found.items() if key != _LAST_APPLIED}
+        metadata["annotations"] = {
+            key: text for key, text in found.items() if key not in _NOTES_OF_THE_CLUSTER
+        }
     return {key: value for key, value in metadata.items() if value}
 
 

@@ -30,12 +30,12 @@ def _quoted(value: Any, message: str) -> bool:
     return isinstance(value, str | int) and str(value) in message
 
 
-def refuse(mistakes: Sequence[Mistake]) -> None:
+def refuse(mistakes: Sequence[Mistake], so: str = "so that there is nothing to show") -> None:
     """End a command that cannot go on with what it was given."""
     for mistake in ordered(mistakes):
         typer.echo(sentence(mistake), err=True)
     if mistakes:
-        raise CliError(f"{counted(len(mistakes), 'mistake')}, so that there is nothing to show.")
+        raise CliError(f"{counted(len(mistakes), 'mistake')}, {so}.")
 
 
 def counted(number: int, what: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from hibernator.api.problem import Problem
+from hibernator.api.structural import guess
 from hibernator.api.windows import OffHourWindow
 from hibernator.cli.offline.drafts import Draft, metadata_of, plan, schedule
 from hibernator.cli.offline.loading.documents import Document
@@ -91,11 +92,12 @@ def _shape(draft: Draft, spec: Mapping[str, Any]) -> Iterator[Problem]:
         )
     for name, value in spec.items():
         if name not in _FIELDS:
+            meant = guess(name, _FIELDS)
             yield Problem(
                 f"spec.{name}",
                 value,
                 "a SleepInfo has no such field that we know of",
-                "Remove it if nothing depends on it.",
+                f"Did you mean {meant}?" if meant else "Remove it if nothing depends on it.",
             )
         elif not isinstance(value, _FIELDS[name]):
             yield Problem(f"spec.{name}", value, "it is not of the right type", "See kube-green's reference.")
