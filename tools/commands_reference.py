@@ -19,7 +19,8 @@ command explains itself with `--help`. How commands end is told in [exit codes](
 
 
 def text() -> str:
-    root = typer.main.get_command(app)
+    root: Any = typer.main.get_command(app)
+    root.load()
     parts = [INTRODUCTION, *_sections(root, "hibernator")]
     return "\n".join(part.rstrip() + "\n" for part in parts)
 

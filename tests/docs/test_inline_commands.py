@@ -13,6 +13,7 @@ from support.pages import FENCE, PAGES, ROOT
 _NAMED = re.compile(r"`(?:kubectl )?hibernator ([^`]+)`")
 _ELSEWHERE = re.compile(r"[;>] | \| ")  # here another command begins, or a file
 ROOT_COMMAND: Any = typer.main.get_command(app)
+ROOT_COMMAND.load()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from hibernator.cli.exits import CliError, Exit
+from hibernator.cli.lazy import group
 
 if TYPE_CHECKING:
     from whenever import Instant
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-app = typer.Typer(help="Read, export and check the audit trail.", no_args_is_help=True)
+app = group("Read, export and check the audit trail.")
 
 
 class Output(StrEnum):

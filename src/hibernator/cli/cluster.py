@@ -1,26 +1,16 @@
 """What every command that talks to a cluster shares: who it is, which namespace, and how a "no" is told."""
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.options import Place
-from hibernator.kube import credentials
-from hibernator.kube.client import Client
-from hibernator.kube.errors import (
-    ApiError,
-    BadCredentials,
-    Conflict,
-    Forbidden,
-    Invalid,
-    NotFound,
-    Throttled,
-    Unauthorized,
-    Unavailable,
-)
+
+if TYPE_CHECKING:
+    from hibernator.kube.client import Client
+    from hibernator.kube.errors import ApiError
 
 R = TypeVar("R")
 
@@ -31,7 +21,7 @@ _DENIED: Final = re.compile(r" denied (?:the )?request: (.+)", re.DOTALL)  # by 
 class Session:
     """A connection to the cluster that the user means."""
 
-    client: Client
+    client: "Client"
     namespace: str
 
 
@@ -42,6 +32,11 @@ def talk(
 
     `role` is the ClusterRole that allows it, for whoever is not allowed to.
     """
+    import asyncio
+
+    from hibernator.kube import credentials
+    from hibernator.kube.client import Client
+    from hibernator.kube.errors import ApiError, Forbidden
 
     async def ask() -> R:
         found = credentials.find(place.kubeconfig, place.context)
@@ -60,7 +55,18 @@ def talk(
         raise refusal(error) from error
 
 
-def refusal(error: ApiError, hint: str = "") -> CliError:
+def refusal(error: "ApiError", hint: str = "") -> CliError:
+    from hibernator.kube.errors import (
+        BadCredentials,
+        Conflict,
+        Forbidden,
+        Invalid,
+        NotFound,
+        Throttled,
+        Unauthorized,
+        Unavailable,
+    )
+
     match error:
         case BadCredentials() | Unavailable() | Throttled():
             return CliError(error.message, code=Exit.UNAVAILABLE)

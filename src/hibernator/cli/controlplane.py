@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from hibernator.cli.exits import CliError, Exit
+from hibernator.cli.lazy import group
 from hibernator.controlplane.errors import ControlPlaneError
 
 if TYPE_CHECKING:
     from hibernator.controlplane.cluster import Cluster
 
-app = typer.Typer(
-    help="A real Kubernetes control plane on this machine, for tests, demos and benchmarks.",
-    no_args_is_help=True,
-)
+app = group("A real Kubernetes control plane on this machine, for tests, demos and benchmarks.")
 
 Directory = Annotated[
     Path | None,

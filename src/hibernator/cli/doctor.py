@@ -38,7 +38,7 @@ def doctor(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
-    """Check an installation: cluster, versions, CRDs, permissions, webhooks, certificates, database, clocks.
+    """Check an installation: cluster, CRDs, permissions, webhooks, certificates, database, clocks.
 
     Nothing is changed. What is not well comes with the command that puts it right. Ends with 0 when nothing
     failed, with 1 when something did, and with 3 when the cluster cannot be reached at all.

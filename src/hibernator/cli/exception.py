@@ -3,39 +3,31 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from hibernator.api.hibernateplan import PLANS
 from hibernator.api.scheduleexception import EXCEPTIONS, ExceptionType, ScheduleException
-from hibernator.approvals.decision import Matter, NotAcceptedError, decide
-from hibernator.approvals.people import Directory
-from hibernator.approvals.whoami import who_am_i
-from hibernator.cli import exception_view
 from hibernator.cli.cluster import Session, talk
-from hibernator.cli.exception_list import COLUMNS, Filter
-from hibernator.cli.exception_word import heard
 from hibernator.cli.exits import CliError, Exit
-from hibernator.cli.listing import show_list
+from hibernator.cli.lazy import group
 from hibernator.cli.names import names_of
-from hibernator.cli.offline import out, times
-from hibernator.cli.options import Chosen, Comment, Listing, Place, spread
-from hibernator.cli.output import Output, show_one
-from hibernator.decisions.approval import DONE, Verdict
-from hibernator.decisions.scheduleexception_request import requester_notes
-from hibernator.demo.pace import now
+from hibernator.cli.options import Chosen, Comment, Listing, Output, Place, spread
+
+if TYPE_CHECKING:
+    from hibernator.cli.exception_view import Sight
+    from hibernator.decisions.approval import Verdict
 
 _State = Literal["Draft", "Pending", "Approved", "Active", "Expired", "Rejected", "Cancelled"]
 
-app = typer.Typer(
-    help="Bend a schedule for a while, with the consent of those who must agree.", no_args_is_help=True
-)
+app = group("Manage temporary schedule overrides and their approvals.")
 
 
 Name = Annotated[
     str,
-    typer.Argument(help="The name of the exception.", metavar="NAME", autocompletion=names_of(EXCEPTIONS)),
+    typer.Argument(
+        help="The name of the exception.", metavar="NAME", autocompletion=names_of("ScheduleException")
+    ),
 ]
 NewName = Annotated[str, typer.Argument(help="The name of the exception.", metavar="NAME")]
 _WINDOW: Final = re.compile(r"(\d{1,2}:\d{2})-(\d{1,2}:\d{2})\s+([A-Za-z]+(?:\s*,\s*[A-Za-z]+)*)")
@@ -62,6 +54,11 @@ def list_(
 
     For example: `hibernator exception list --pending --mine -A`
     """
+    from hibernator.approvals.people import Directory
+    from hibernator.approvals.whoami import who_am_i
+    from hibernator.cli.exception_list import COLUMNS, Filter
+    from hibernator.cli.listing import show_list
+
     chosen = Filter(pending=pending, role=role, state=state)
 
     async def wanted(session: Session) -> Callable[[ScheduleException], bool]:
@@ -81,8 +78,12 @@ def view(
 
     For example: `hibernator exception view on-site-event -n team-a`
     """
+    from hibernator.cli import exception_view
+    from hibernator.cli.offline import out
+    from hibernator.cli.output import show_one
+    from hibernator.demo.pace import now
 
-    async def ask(session: Session) -> exception_view.Sight:
+    async def ask(session: Session) -> "Sight":
         return await exception_view.look(session.client, name, session.namespace)
 
     sight = talk(ask, place, role="hibernator-auditor")
@@ -128,7 +129,8 @@ def reject(
 def create(
     name: NewName,
     plan: Annotated[
-        str, typer.Option("--plan", help="The HibernatePlan to bend.", autocompletion=names_of(PLANS))
+        str,
+        typer.Option("--plan", help="The HibernatePlan to bend.", autocompletion=names_of("HibernatePlan")),
     ],
     type_: Annotated[
         ExceptionType,
@@ -161,6 +163,13 @@ def create(
     For example: `hibernator exception create night-shift --plan dev --type suspend --until 2026-03-01
     --window "20:00-23:00 MON,TUE" --approver bob@company.com`
     """
+    from hibernator.api.hibernateplan import PLANS
+    from hibernator.approvals.people import Directory
+    from hibernator.approvals.whoami import who_am_i
+    from hibernator.cli.offline import times
+    from hibernator.decisions.scheduleexception_request import requester_notes
+    from hibernator.demo.pace import now
+
     begin, end = times.parse("--from", from_), times.parse("--until", until)
     windows = [_window(text) for text in window]
     people = {"approverEmails": approver, "approvalRequiredRoles": role, "approvalThreshold": threshold}
@@ -212,10 +221,17 @@ def cancel(name: Name, place: Place) -> None:
 
 def _decide(
     name: str,
-    verdict: Verdict,
+    verdict: "Verdict",
     reason: str,
     place: Place,
 ) -> None:
+    from hibernator.approvals.decision import Matter, NotAcceptedError, decide
+    from hibernator.approvals.people import Directory
+    from hibernator.approvals.whoami import who_am_i
+    from hibernator.cli.exception_word import heard
+    from hibernator.decisions.approval import DONE
+    from hibernator.demo.pace import now
+
     async def ask(session: Session) -> str:
         who = await who_am_i(session.client, Directory())
         matter = Matter(name, session.namespace)

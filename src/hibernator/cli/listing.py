@@ -7,9 +7,8 @@ from typing import Any, Generic, TypeVar
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.cli.cluster import Session, talk
-from hibernator.cli.options import Listing, Place
-from hibernator.cli.output import Column, Output, Table, show, show_one
-from hibernator.kube.cache import Cache
+from hibernator.cli.options import Listing, Output, Place
+from hibernator.cli.output import Column, Table, show, show_one
 
 T = TypeVar("T", bound=Object)
 Lets = Callable[[T], bool]
@@ -40,6 +39,8 @@ def show_list(
         lets = await wanted(session)
         found = sorted(filter(lets, await session.client.list(kind, where)), key=order)
         if listing.watch:
+            from hibernator.kube.cache import Cache
+
             table = Table(columns, listing.output, spaces=listing.everywhere)
             watching = _Watching(kind, table, listing.output, lets)
             watching.begin(found)

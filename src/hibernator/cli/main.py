@@ -1,4 +1,4 @@
-"""Where every command hangs. Each lives in a module of its own and imports what it needs when it runs."""
+"""The front door: `hibernator`, and `kubectl hibernator`."""
 
 import os
 import sys
@@ -6,27 +6,20 @@ import sys
 import typer
 
 from hibernator import __version__
-from hibernator.cli import (
-    audit,
-    controlplane,
-    crds,
-    demo,
-    detach,
-    doctor,
-    exception,
-    manifests,
-    operator,
-    plan,
-    remediation,
-    scaler,
-)
+from hibernator.cli.commands import COMMANDS
 from hibernator.cli.exits import CliError, Exit
-from hibernator.cli.offline import commands as offline
+from hibernator.cli.lazy import LazyGroup
 from hibernator.cli.plain import forgive
+
+
+class _Commands(LazyGroup):
+    entries = COMMANDS
+
 
 app = typer.Typer(
     name="hibernator",
-    help="Put clusters to sleep and wake them, by the clock and by consent.",
+    cls=_Commands,
+    help="Put workloads and cloud resources to sleep and wake them, on a schedule and with approvals.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -48,26 +41,6 @@ def _root(
     ),
 ) -> None:
     pass
-
-
-app.add_typer(audit.app, name="audit")
-app.add_typer(controlplane.app, name="controlplane")
-app.add_typer(exception.app, name="exception")
-app.add_typer(plan.app, name="plan")
-app.add_typer(remediation.app, name="remediation")
-app.add_typer(scaler.app, name="scaler")
-app.command()(crds.crds)
-app.command()(demo.demo)
-app.command()(detach.detach)
-app.command()(doctor.doctor)
-app.command()(manifests.manifests)
-app.command()(operator.operator)
-app.command()(operator.config)
-app.command()(offline.simulate)
-app.command()(offline.validate)
-app.command()(offline.explain)
-app.command()(offline.diff)
-app.command()(offline.convert)
 
 
 def main() -> None:

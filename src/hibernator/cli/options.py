@@ -10,12 +10,20 @@ Typer sees every option of a bundle by itself, as if the command had it; the com
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
 from functools import wraps
 from typing import Annotated, Any, cast
 
 import typer
 
-from hibernator.cli.output import Output
+
+class Output(StrEnum):
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    NAME = "name"
+
 
 Kubeconfig = Annotated[str | None, typer.Option("--kubeconfig", help="The kubeconfig to use.")]
 Context = Annotated[str | None, typer.Option("--context", help="The context of the kubeconfig to use.")]

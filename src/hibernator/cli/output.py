@@ -2,25 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from enum import StrEnum
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 import typer
-import yaml
 
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
+from hibernator.cli.options import Output
 
 T = TypeVar("T", bound=Object)
-
-
-class Output(StrEnum):
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-    NAME = "name"
 
 
 class Column(NamedTuple, Generic[T]):
@@ -47,7 +38,7 @@ def show(
         case Output.JSON:
             typer.echo(msgspec.json.format(msgspec.json.encode(_list(kind, objects))).decode())
         case Output.YAML:
-            typer.echo(yaml.safe_dump(_list(kind, objects), sort_keys=False), nl=False)
+            typer.echo(_yaml(_list(kind, objects)), nl=False)
         case Output.NAME:
             for obj in objects:
                 typer.echo(f"{kind.resource}/{obj.metadata.name}")
@@ -61,9 +52,15 @@ def show_one(kind: Kind[T], obj: T, output: Output, *, among: bool = False) -> N
         case Output.JSON:
             typer.echo(msgspec.json.format(msgspec.json.encode(_document(kind, obj))).decode())
         case Output.YAML:
-            typer.echo("---\n" * among + yaml.safe_dump(_document(kind, obj), sort_keys=False), nl=False)
+            typer.echo("---\n" * among + _yaml(_document(kind, obj)), nl=False)
         case _:
             typer.echo(f"{kind.resource}/{obj.metadata.name}")
+
+
+def _yaml(value: object) -> str:
+    import yaml
+
+    return yaml.safe_dump(value, sort_keys=False)
 
 
 def _list(kind: Kind[Any], objects: Sequence[Object]) -> dict[str, Any]:

@@ -5,33 +5,26 @@ a secret switch would tell nobody.
 """
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from whenever import Instant
 
-from hibernator.api.hibernateplan import PLANS, HibernatePlan
-from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.cli.cluster import Session, talk
 from hibernator.cli.exits import CliError
-from hibernator.cli.listing import show_list
+from hibernator.cli.lazy import group
 from hibernator.cli.names import names_of
-from hibernator.cli.options import Chosen, Listing, Place, spread
-from hibernator.cli.output import Column, Output, moment, show_one
-from hibernator.cli.plan_bend import bend, ends_after, ends_at
-from hibernator.cli.plan_words import describe_lines, events_lines, preview_lines, restore_lines
-from hibernator.decisions.conditions import find
-from hibernator.decisions.hibernateplan import RETRY
-from hibernator.demo.pace import now
+from hibernator.cli.options import Chosen, Listing, Output, Place, spread
 
-app = typer.Typer(
-    help="See what HibernatePlans do, and suspend, resume, retry, wake or put them to sleep.",
-    no_args_is_help=True,
-)
+if TYPE_CHECKING:
+    from whenever import Instant
+
+    from hibernator.api.hibernateplan import HibernatePlan
+
+app = group("See what HibernatePlans do, and suspend, resume, retry, wake or put them to sleep.")
 
 Name = Annotated[
-    str, typer.Argument(help="The name of the plan.", metavar="NAME", autocompletion=names_of(PLANS))
+    str,
+    typer.Argument(help="The name of the plan.", metavar="NAME", autocompletion=names_of("HibernatePlan")),
 ]
 Why = Annotated[str, typer.Option("--reason", help="Why, for whoever looks next.")]
 
@@ -46,7 +39,11 @@ def list_(
 
     For example: `hibernator plan list -A -o wide`
     """
-    show_list(PLANS, _COLUMNS, listing, place)
+    from hibernator.api.hibernateplan import PLANS
+    from hibernator.cli.listing import show_list
+    from hibernator.cli.plan_list import COLUMNS
+
+    show_list(PLANS, COLUMNS, listing, place)
 
 
 @app.command()
@@ -57,6 +54,10 @@ def describe(
     output: Chosen = Output.TABLE,
 ) -> None:
     """Say in words where a plan stands, what it works on and what its nights have saved."""
+    from hibernator.api.hibernateplan import PLANS
+    from hibernator.cli.output import show_one
+    from hibernator.cli.plan_words import describe_lines
+
     plan = talk(
         lambda session: session.client.get(PLANS, name, session.namespace),
         place,
@@ -74,15 +75,21 @@ def suspend(
     name: Name,
     place: Place,
     until: Annotated[
-        datetime | None, typer.Option(help="When it goes on by itself, such as 2026-03-02T18:00:00Z.")
+        str | None, typer.Option(help="When it goes on by itself, such as 2026-03-02T18:00:00Z.")
     ] = None,
     reason: Why = "",
 ) -> None:
     """Leave everything of a plan as it is, and follow its schedule no more."""
-    end = until.astimezone().isoformat() if until else None
-    body = {"spec": {"suspend": True, "suspendUntil": end, "suspendReason": reason or None}}
-    _patch(name, lambda _plan: body, place)
-    typer.echo(f"{name} is suspended{f' until {end}' if end else ''}")
+    from hibernator.cli.offline import times
+
+    end = times.parse("--until", until)
+
+    def suspended(plan: "HibernatePlan") -> Mapping[str, object]:
+        at = end.seen_from(plan.spec.schedule.timezone).format_iso() if end else None
+        typer.echo(f"{name} is suspended{f' until {at}' if at else ''}")
+        return {"spec": {"suspend": True, "suspendUntil": at, "suspendReason": reason or None}}
+
+    _patch(name, suspended, place)
 
 
 @app.command()
@@ -98,8 +105,11 @@ def resume(name: Name, place: Place) -> None:
 @spread
 def retry(name: Name, place: Place) -> None:
     """Try the targets of a plan again that failed for good."""
+    from whenever import Instant
 
-    def asked(plan: HibernatePlan) -> Mapping[str, object]:
+    from hibernator.decisions.hibernateplan import RETRY
+
+    def asked(plan: "HibernatePlan") -> Mapping[str, object]:
         failed = [target.name for target in plan.status.targets if target.state in {"Failed", "Aborted"}]
         if not failed or plan.status.current_operation:
             raise CliError(f"nothing of {name} has failed for good", hint="See `hibernator plan describe`.")
@@ -113,6 +123,8 @@ def retry(name: Name, place: Place) -> None:
 @spread
 def logs(name: Name, place: Place) -> None:
     """Show what became of a plan lately, oldest first, from its Events."""
+    from hibernator.api.hibernateplan import PLANS
+    from hibernator.cli.plan_words import events_lines
 
     async def ask(session: Session) -> list[str]:
         plan = await session.client.get(PLANS, name, session.namespace)
@@ -129,6 +141,7 @@ def restore_data(
     output: Chosen = Output.TABLE,
 ) -> None:
     """Show everything that a plan has put to sleep, with what it will be woken to."""
+    from hibernator.cli.plan_words import restore_lines
 
     async def ask(session: Session) -> list[str]:
         return await restore_lines(session.client, session.namespace, name, output)
@@ -148,6 +161,8 @@ def wake(
 
     For example: `hibernator plan wake nights --for 2h --reason "a late release"`
     """
+    from hibernator.cli.plan_bend import ends_after
+
     _bend(name, "suspend", lambda plan, now: ends_after(plan, now, for_), reason, place)
 
 
@@ -168,7 +183,11 @@ def sleep(
 
     For example: `hibernator plan sleep nights --until 07:00`
     """
+    from hibernator.cli.plan_bend import ends_at
+
     if dry_run:
+        from hibernator.api.hibernateplan import PLANS
+        from hibernator.cli.plan_words import preview_lines
 
         async def ask(session: Session) -> list[str]:
             plan = await session.client.get(PLANS, name, session.namespace)
@@ -182,11 +201,16 @@ def sleep(
 def _bend(
     name: str,
     type_: str,
-    end: Callable[[HibernatePlan, Instant], Instant],
+    end: Callable[["HibernatePlan", "Instant"], "Instant"],
     reason: str,
     place: Place,
 ) -> None:
-    async def ask(session: Session) -> tuple[str, Instant]:
+    from hibernator.api.hibernateplan import PLANS
+    from hibernator.api.scheduleexception import EXCEPTIONS
+    from hibernator.cli.plan_bend import bend
+    from hibernator.demo.pace import now
+
+    async def ask(session: Session) -> tuple[str, "Instant"]:
         plan = await session.client.get(PLANS, name, session.namespace)
         asked_at = now(place.kubeconfig)
         until = end(plan, asked_at)
@@ -202,9 +226,11 @@ def _bend(
 
 def _patch(
     name: str,
-    change: Callable[[HibernatePlan], Mapping[str, object]],
+    change: Callable[["HibernatePlan"], Mapping[str, object]],
     place: Place,
 ) -> None:
+    from hibernator.api.hibernateplan import PLANS
+
     async def ask(session: Session) -> None:
         plan = await session.client.get(PLANS, name, session.namespace)
         version = plan.metadata.resource_version
@@ -216,33 +242,3 @@ def _patch(
 def _print(lines: list[str]) -> None:
     for line in lines:
         typer.echo(line)
-
-
-def _message(plan: HibernatePlan) -> str:
-    condition = find(plan.status.conditions, "Ready")
-    return condition.message if condition else ""
-
-
-def _exception(plan: HibernatePlan) -> str:
-    return ", ".join(one.name for one in plan.status.active_exceptions if one.state == "Active")
-
-
-def _at(plan: HibernatePlan) -> str:
-    following = plan.status.next_transition
-    return moment(following.at) if following else ""
-
-
-def _to(plan: HibernatePlan) -> str:
-    following = plan.status.next_transition
-    return following.to if following else ""
-
-
-_COLUMNS: Final[tuple[Column[HibernatePlan], ...]] = (
-    Column("Phase", lambda one: one.status.phase or ""),
-    Column("Next", _to),
-    Column("At", _at),
-    Column("Targets", lambda one: one.status.progress),
-    Column("Exception", _exception),
-    Column("Timezone", lambda one: one.spec.schedule.timezone, wide=True),
-    Column("Message", _message, wide=True),
-)

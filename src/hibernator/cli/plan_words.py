@@ -9,7 +9,8 @@ from whenever import Instant
 from hibernator.api.core import CONFIG_MAPS, EVENTS
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.planstatus import OperationResult
-from hibernator.cli.output import Output, moment
+from hibernator.cli.options import Output
+from hibernator.cli.output import moment
 from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL, Entry, Saving, read
 from hibernator.executors.protocol import ExecutorError, Job
 from hibernator.executors.registry import Registry

@@ -1,21 +1,24 @@
 """`hibernator scaler`: what scalers do, why, and how to stop them for a while."""
 
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
 from hibernator.cli.cluster import Session, talk
-from hibernator.cli.listing import show_list
+from hibernator.cli.lazy import group
 from hibernator.cli.names import names_of
 from hibernator.cli.options import Listing, Place, spread
-from hibernator.cli.output import Column, moment
-from hibernator.decisions.conditions import find
 
-app = typer.Typer(help="See what TimeWindowScalers do, and pause or resume them.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from hibernator.api.timewindowscaler import TimeWindowScaler
+
+app = group("See what TimeWindowScalers do, and pause or resume them.")
 
 Name = Annotated[
-    str, typer.Argument(help="The name of the scaler.", metavar="NAME", autocompletion=names_of(SCALERS))
+    str,
+    typer.Argument(
+        help="The name of the scaler.", metavar="NAME", autocompletion=names_of("TimeWindowScaler")
+    ),
 ]
 
 
@@ -29,7 +32,11 @@ def list_(
 
     For example: `hibernator scaler list -A -o wide`
     """
-    show_list(SCALERS, _COLUMNS, listing, place)
+    from hibernator.api.timewindowscaler import SCALERS
+    from hibernator.cli.listing import show_list
+    from hibernator.cli.scaler_list import COLUMNS
+
+    show_list(SCALERS, COLUMNS, listing, place)
 
 
 @app.command()
@@ -39,17 +46,20 @@ def describe(name: Name, place: Place) -> None:
 
     For example: `hibernator scaler describe office-hours -n shop`
     """
+    from hibernator.api.timewindowscaler import SCALERS
+    from hibernator.cli.output import moment
+    from hibernator.cli.scaler_list import number
 
-    async def ask(session: Session) -> TimeWindowScaler:
+    async def ask(session: Session) -> "TimeWindowScaler":
         return await session.client.get(SCALERS, name, session.namespace)
 
     scaler = talk(ask, place, role="hibernator-auditor")
     status, target = scaler.status, scaler.spec.target_ref
     typer.echo(f"{scaler.metadata.namespace}/{scaler.metadata.name} scales {target.kind} {target.name}")
     facts = (
-        ("wanted now", _number(status.effective_replicas)),
-        ("there are", _number(status.target_observed_replicas)),
-        ("at first", _number(status.baseline_replicas)),
+        ("wanted now", number(status.effective_replicas)),
+        ("there are", number(status.target_observed_replicas)),
+        ("at first", number(status.baseline_replicas)),
         ("window", status.current_window),
         ("next change", moment(status.next_boundary)),
         ("last scaled", moment(status.last_scale_time)),
@@ -79,6 +89,8 @@ def resume(name: Name, place: Place) -> None:
 
 
 def _set_pause(name: str, place: Place, *, paused: bool) -> None:
+    from hibernator.api.timewindowscaler import SCALERS
+
     async def ask(session: Session) -> bool:
         scaler = await session.client.get(SCALERS, name, session.namespace)
         if scaler.spec.pause == paused:
@@ -94,28 +106,3 @@ def _set_pause(name: str, place: Place, *, paused: bool) -> None:
 
     changed = talk(ask, place, role="hibernator-editor")
     typer.echo(f"{name} {'is' if changed else 'was already'} {'paused' if paused else 'at work'}")
-
-
-def _number(value: int | None) -> str:
-    return "" if value is None else str(value)
-
-
-def _ready(scaler: TimeWindowScaler) -> str:
-    condition = find(scaler.status.conditions, "Ready")
-    return condition.status if condition else ""
-
-
-def _message(scaler: TimeWindowScaler) -> str:
-    condition = find(scaler.status.conditions, "Ready")
-    return condition.message if condition else ""
-
-
-_COLUMNS: Final[tuple[Column[TimeWindowScaler], ...]] = (
-    Column("Target", lambda one: f"{one.spec.target_ref.kind}/{one.spec.target_ref.name}".lower()),
-    Column("Window", lambda one: one.status.current_window),
-    Column("Replicas", lambda one: _number(one.status.effective_replicas)),
-    Column("Next change", lambda one: moment(one.status.next_boundary)),
-    Column("Ready", _ready),
-    Column("Timezone", lambda one: one.spec.timezone, wide=True),
-    Column("Message", _message, wide=True),
-)

@@ -62,7 +62,7 @@ class Client:
         self.credentials = credentials
         self._deadline = deadline  # real seconds for a request, not for waiting for its turn
         self._lanes = lanes or Lanes()
-        self._metrics = metrics or Metrics()
+        self._metrics = metrics
         self._transport: Transport | None = None
         self._fence: Fence | None = None
 

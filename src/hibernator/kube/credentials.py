@@ -19,7 +19,6 @@ from typing import Final, Protocol
 from urllib.parse import urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
-import structlog
 from aiohttp import encode_basic_auth
 from multidict import CIMultiDict
 from whenever import Instant
@@ -28,7 +27,6 @@ from hibernator.kube.errors import BadCredentials
 from hibernator.kube.execplugin import ExecPlugin, Grant
 from hibernator.kube.kubeconfig import Cluster, Place, User, load, paths
 
-_log: Final = structlog.get_logger(__name__)
 _IN_CLUSTER: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _LOOK_AGAIN: Final = 10.0  # seconds for which files are taken as unchanged
 _RENEW_EVERY: Final = 5.0  # seconds; a server that refuses everything must not have us run a plugin each time
@@ -118,7 +116,9 @@ class Credentials:
             if self._access is None:
                 raise
             # Some tools replace files step by step: what was good a moment ago is used on.
-            _log.warning("credentials could not be read again", error=error.message)
+            import structlog  # takes a quarter of a second, and is needed only here
+
+            structlog.get_logger(__name__).warning("credentials could not be read again", error=error.message)
         else:
             if material != self._material:
                 self._access = self._make(material)

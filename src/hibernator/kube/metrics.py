@@ -5,17 +5,10 @@ registry is not prometheus-client's global one: two managers in one process (eve
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    GCCollector,
-    Histogram,
-    ProcessCollector,
-    generate_latest,
-)
+if TYPE_CHECKING:
+    from prometheus_client import Counter, Gauge, Histogram
 
 # From half a millisecond, below which a reconcile that finds nothing to do stays, to a minute.
 _SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -156,13 +149,16 @@ RUNTIME: Final = (
 )
 
 
-M = TypeVar("M", Counter, Gauge, Histogram)
+M = TypeVar("M", "Counter", "Gauge", "Histogram")
 
 
 class Metrics:
     """Every metric of a table in a registry of its own, addressed by its line in the table."""
 
     def __init__(self, table: Iterable[Metric] = RUNTIME) -> None:
+        # Only here, because a command that counts nothing should not wait for it.
+        from prometheus_client import CollectorRegistry, GCCollector, ProcessCollector
+
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         GCCollector(registry=self._registry)
@@ -175,6 +171,8 @@ class Metrics:
             self._add(metric)
 
     def _add(self, metric: Metric) -> None:
+        from prometheus_client import Counter, Gauge, Histogram
+
         name, kind, labels, words, buckets = metric
         if kind == "counter":
             self._counters[name] = Counter(name, words, labels, registry=self._registry)
@@ -214,4 +212,6 @@ class Metrics:
 
     def text(self) -> bytes:
         """Everything in Prometheus' text format."""
+        from prometheus_client import generate_latest
+
         return generate_latest(self._registry)

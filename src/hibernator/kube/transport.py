@@ -64,7 +64,9 @@ class Call:
 class Transport:
     """Sends calls, with bounded connections and fair turns between resources."""
 
-    def __init__(self, credentials: Credentials, lanes: Lanes, metrics: Metrics, deadline: float) -> None:
+    def __init__(
+        self, credentials: Credentials, lanes: Lanes, metrics: Metrics | None, deadline: float
+    ) -> None:
         self._credentials = credentials
         self._deadline = deadline
         self._lanes = lanes
@@ -122,8 +124,7 @@ class Transport:
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise _lost(call, error) from error
         finally:
-            self._metrics.count(API_REQUESTS, call.verb, call.resource, code)
-            self._metrics.observe(API_SECONDS, loop.time() - start, call.verb, call.resource)
+            self._count(call, code, loop.time() - start)
 
     @asynccontextmanager
     async def stream(self, call: Call, *, silence: float) -> AsyncIterator[aiohttp.StreamReader]:
@@ -164,8 +165,12 @@ class Transport:
             code = str(response.status)
             return response
         finally:
+            self._count(call, code, loop.time() - start)
+
+    def _count(self, call: Call, code: str, seconds: float) -> None:
+        if self._metrics:
             self._metrics.count(API_REQUESTS, call.verb, call.resource, code)
-            self._metrics.observe(API_SECONDS, loop.time() - start, call.verb, call.resource)
+            self._metrics.observe(API_SECONDS, seconds, call.verb, call.resource)
 
     async def _request(
         self, call: Call, access: Access, limits: aiohttp.ClientTimeout

@@ -1,0 +1,95 @@
+"""Every command: its module, and its first sentence as `hibernator --help` shows it.
+
+A test compares the sentences with what the commands say of themselves.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from hibernator.cli.lazy import Entry
+
+_CLUSTER: Final = "In a cluster"
+_FILES: Final = "With files"
+_INSTALL: Final = "Installing and running"
+_TRY: Final = "Trying it"
+
+COMMANDS: Final[Mapping[str, Entry]] = {
+    "plan": Entry(
+        "hibernator.cli.plan:app",
+        "See what HibernatePlans do, and suspend, resume, retry, wake or put them to sleep.",
+        _CLUSTER,
+    ),
+    "exception": Entry(
+        "hibernator.cli.exception:app", "Manage temporary schedule overrides and their approvals.", _CLUSTER
+    ),
+    "scaler": Entry(
+        "hibernator.cli.scaler:app", "See what TimeWindowScalers do, and pause or resume them.", _CLUSTER
+    ),
+    "remediation": Entry(
+        "hibernator.cli.remediation:app",
+        "See remediations that wait for approval, and approve or reject them.",
+        _CLUSTER,
+    ),
+    "audit": Entry("hibernator.cli.audit:app", "Read, export and check the audit trail.", _CLUSTER),
+    "simulate": Entry(
+        "hibernator.cli.offline.commands:simulate",
+        "Show what will be asleep when, and how many replicas will run.",
+        _FILES,
+    ),
+    "explain": Entry(
+        "hibernator.cli.offline.commands:explain",
+        "Say in words why something is asleep or awake, and when that changes.",
+        _FILES,
+    ),
+    "validate": Entry(
+        "hibernator.cli.offline.commands:validate",
+        "Find every mistake in files before a cluster sees them.",
+        _FILES,
+    ),
+    "diff": Entry(
+        "hibernator.cli.offline.commands:diff",
+        "Compare two versions: what would change over the next four weeks.",
+        _FILES,
+    ),
+    "convert": Entry(
+        "hibernator.cli.offline.commands:convert",
+        "Convert other formats to plans with off-hours, or such plans to cron lines.",
+        _FILES,
+    ),
+    "doctor": Entry(
+        "hibernator.cli.doctor:doctor",
+        "Check an installation: cluster, CRDs, permissions, webhooks, certificates, database, clocks.",
+        _INSTALL,
+    ),
+    "manifests": Entry(
+        "hibernator.cli.manifests:manifests",
+        "Print all that a cluster needs besides the Deployment: CRDs, roles, policies and the Lease.",
+        _INSTALL,
+    ),
+    "crds": Entry("hibernator.cli.crds:crds", "Print the CustomResourceDefinitions.", _INSTALL),
+    "operator": Entry(
+        "hibernator.cli.operator:operator",
+        "Run the operator: all controllers, health and metrics, until it is told to stop.",
+        _INSTALL,
+    ),
+    "config": Entry(
+        "hibernator.cli.operator:config",
+        "Print the settings that flags, environment and file make together, as a file that says the same.",
+        _INSTALL,
+    ),
+    "detach": Entry(
+        "hibernator.cli.detach:detach",
+        "Take back what the operator told the API server about itself, once it is removed.",
+        _INSTALL,
+    ),
+    "demo": Entry(
+        "hibernator.cli.demo:demo",
+        "Watch a shop through its days and nights, on a real control plane with the real operator.",
+        _TRY,
+    ),
+    "controlplane": Entry(
+        "hibernator.cli.controlplane:app",
+        "A real Kubernetes control plane on this machine, for tests, demos and benchmarks.",
+        _TRY,
+    ),
+}

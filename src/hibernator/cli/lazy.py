@@ -1,0 +1,62 @@
+"""Commands that are imported when they run.
+
+A command is one of some twenty, and most of them need libraries that take longer to import than the command
+takes to run. So the front door knows each by its name, its module and its first sentence. That is enough to
+list them, to complete their names and to guess what a mistyped one was meant to be.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, ClassVar, Final, NamedTuple
+
+import typer
+import typer.main
+from typer.core import TyperCommand, TyperGroup
+
+_MARKUP: Final = "markdown"  # help texts are reflowed to the width of the terminal
+
+
+class Entry(NamedTuple):
+    where: str  # a module, and what in it: a Typer app, or the function of a single command
+    help: str  # the first sentence of its help
+    panel: str  # under which title it is listed
+
+
+class LazyGroup(TyperGroup):
+    """A group that shows its commands from a table, and imports one when it is the one to run."""
+
+    entries: ClassVar[Mapping[str, Entry]] = {}
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, entry in self.entries.items():
+            self.add_command(
+                TyperCommand(name, help=entry.help, rich_markup_mode=_MARKUP, rich_help_panel=entry.panel)
+            )
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, loaded(name, self.entries[name].where) if name else command, rest
+
+    def load(self) -> None:
+        """Import every command, for those who want to know all about all of them."""
+        for name, entry in self.entries.items():
+            self.add_command(loaded(name, entry.where))
+
+
+def loaded(name: str, where: str) -> Any:
+    """The command itself. Typer's classes for it are not public, hence `Any`."""
+    module, _, attribute = where.partition(":")
+    found = getattr(import_module(module), attribute)
+    if isinstance(found, typer.Typer):
+        group = typer.main.get_group(found)
+        group.name = name
+        return group
+    single = typer.Typer(add_completion=False, rich_markup_mode=_MARKUP)
+    single.command(name)(found)
+    return typer.main.get_command(single)
+
+
+def group(words: str) -> typer.Typer:
+    """The app of a group of commands, such as `hibernator plan`."""
+    return typer.Typer(help=words, no_args_is_help=True, rich_markup_mode=_MARKUP)

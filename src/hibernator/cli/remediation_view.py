@@ -1,0 +1,101 @@
+"""What `hibernator remediation` shows of requests: the list, and one with all that matters to an approver."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from hibernator.api.aianalysis import AIAnalysis
+from hibernator.api.people import ApproverLevel
+from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
+from hibernator.cli.output import Column, moment
+from hibernator.decisions.approval import Person
+from hibernator.decisions.remediationapprovalrequest import places
+
+
+def order(one: RemediationApprovalRequest) -> tuple[bool, datetime, str]:
+    return bool(one.status.decision), one.spec.required_by, one.metadata.name
+
+
+def asks(one: RemediationApprovalRequest, person: Person) -> bool:
+    """Whether somebody is among those who are asked, as far as that can be seen from here."""
+    return not one.spec.approvers or any(place.fits(person) for place in places(one.spec.approvers))
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    request: RemediationApprovalRequest
+    analysis: AIAnalysis | None  # None when it is gone, or hidden from the one who looks
+
+
+def lines(sight: Sight) -> Iterator[str]:
+    request = sight.request
+    spec, status, metadata = request.spec, request.status, request.metadata
+    context = spec.approval_context
+    yield f"{metadata.namespace}/{metadata.name} asks about AIAnalysis {spec.ai_analysis_ref.name}"
+    found = sight.analysis.spec.analysis if sight.analysis else None
+    signal = found.signal if found and isinstance(found.signal, str) else ""
+    via = f" through {status.decided_via}" if status.decided_via else ""
+    facts = (
+        ("decision", status.decision or "none yet"),
+        ("message", status.message),
+        ("decided by", f"{status.decided_by}{via}" if status.decided_by else ""),
+        ("decided at", moment(status.decided_at)),
+        ("required by", f"{moment(spec.required_by)}{_source(request)}"),
+        ("playbook", context.recommended_playbook),
+        ("confidence", f"{context.confidence:g}"),
+        ("why people", context.reason),
+        ("signal", signal),
+        ("found", found.reason if found else ""),
+        ("remediation", spec.remediation_request_ref.name if spec.remediation_request_ref else ""),
+        ("analysis", (sight.analysis.status.phase or "") if sight.analysis else "gone, or hidden from you"),
+    )
+    for title, value in facts:
+        if value:
+            yield f"  {title:<12} {value}"
+    yield from _people(request)
+
+
+def _people(request: RemediationApprovalRequest) -> Iterator[str]:
+    spec, status = request.spec, request.status
+    yield "Who is asked" if spec.approvers else "Everybody is asked who may approve here"
+    for level in spec.approvers:
+        yield f"  {level.level}   {_level(level)}{_since(level, request)}"
+    if status.refused:
+        yield "What does not count"
+        for one in status.refused:
+            yield f"  {moment(one.at)} {one.decision} by {one.by or 'somebody'}: {one.message}"
+
+
+def _level(level: ApproverLevel) -> str:
+    return ", ".join((*level.emails, *level.roles))
+
+
+def _since(level: ApproverLevel, request: RemediationApprovalRequest) -> str:
+    if level.level == "L1" or request.spec.escalate_at is None:
+        return ""
+    if request.status.escalated_at:
+        return f" (since {moment(request.status.escalated_at)})"
+    return f" (from {moment(request.spec.escalate_at)} on)"
+
+
+def _source(request: RemediationApprovalRequest) -> str:
+    return _SOURCES.get(request.status.deadline_source or "", "")
+
+
+_SOURCES: Final = {
+    "Analysis": " (the analysis says so)",
+    "Policy": " (the policy says so)",
+    "Namespace": " (the namespace says so)",
+    "Default": " (nobody says otherwise)",
+}
+
+COLUMNS: Final[tuple[Column[RemediationApprovalRequest], ...]] = (
+    Column("Analysis", lambda one: one.spec.ai_analysis_ref.name),
+    Column("Confidence", lambda one: f"{one.spec.approval_context.confidence:g}"),
+    Column("Playbook", lambda one: one.spec.approval_context.recommended_playbook),
+    Column("Required by", lambda one: moment(one.spec.required_by)),
+    Column("Decision", lambda one: one.status.decision),
+    Column("Decided by", lambda one: one.status.decided_by, wide=True),
+    Column("Message", lambda one: one.status.message, wide=True),
+)
