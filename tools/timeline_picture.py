@@ -15,4 +15,10 @@ START, END = "2026-03-23", "2026-04-06"
 
 def text() -> str:
     period = times.Range(times.parse("--from", START), times.parse("--to", END), days=14)
-    return svg.render(laid_out(read_scene([str(EXAMPLE)]), period, now=Instant.MIN))
+    return svg.render(
+        laid_out(
+            read_scene([str(EXAMPLE)], times.years_of(Instant.MIN, period.start, period.end)),
+            period,
+            now=Instant.MIN,
+        )
+    )

@@ -110,7 +110,7 @@ async def test_one_engine_lives_through_many_policies(rego: Rego) -> None:
         lists = f"package lists\nrisky := {list(range(number))}"
         policy = {"policy.rego": POLICY, "lists.rego": lists}
         assert await rego.ask(policy, {"name": "x" * number}) == Answer(required=False)
-        processes.add(rego._process)
+        processes.add(rego._child.pid)
     assert len(processes) == 1
 
 
@@ -133,7 +133,7 @@ async def test_an_answer_that_is_far_too_long_is_broken(rego: Rego) -> None:
 
 async def test_an_engine_that_was_killed_between_two_questions_is_replaced(rego: Rego) -> None:
     assert await rego.ask(one(POLICY), {}) == Answer(required=False)
-    process = rego._process
+    process = rego._child._process
     assert process
     process.kill()
     assert await rego.ask(one(POLICY), {}) == Answer(required=False)
@@ -141,8 +141,8 @@ async def test_an_engine_that_was_killed_between_two_questions_is_replaced(rego:
 
 async def test_what_is_typed_to_stop_the_operator_does_not_stop_the_engine(rego: Rego) -> None:
     await rego.check(one(POLICY))
-    assert rego._process
-    assert os.getpgid(rego._process.pid) != os.getpgid(0)
+    assert rego._child.pid
+    assert os.getpgid(rego._child.pid) != os.getpgid(0)
 
 
 async def test_a_policy_finds_no_secrets_of_the_operator(rego: Rego, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given, strategies as st
 from whenever import Instant
 
+from hibernator.schedule.daysoff import DaysOff
 from hibernator.schedule.explanation import Explanation, Rule
 from hibernator.schedule.holidays import Holidays, load_holidays
 from hibernator.schedule.plan import PlanTimeline
@@ -57,7 +58,7 @@ def test_a_day_is_explained_by_when_the_next_night_begins() -> None:
 
 def test_a_holiday_is_explained_by_its_date_and_what_any_other_day_would_be() -> None:
     holidays, _ = load_holidays(
-        plan(NIGHTS, holidays={"mode": "stay-awake"}).holidays, {"2026-01-30": "Team day"}
+        plan(NIGHTS, holidays={"mode": "stay-awake"}).holidays, DaysOff.of({date(2026, 1, 30): "Team day"})
     )
     timeline = PlanTimeline(plan(NIGHTS, zone=BERLIN, holidays={"mode": "stay-awake"}), holidays=holidays)
     explanation = timeline.explain(at("2026-01-30 23:00", BERLIN))

@@ -5,13 +5,15 @@ from datetime import date
 import pytest
 
 from hibernator.api.hibernateplan import PlanHolidays
+from hibernator.api.problem import Problem
 from hibernator.api.timewindowscaler import ScalerHolidays
-from hibernator.schedule.calendars import library_version
+from hibernator.schedule.calendars import MOST_EVENTS, library_version
+from hibernator.schedule.daysoff import DaysOff, read_dates, years_around
 from hibernator.schedule.holidays import Holidays, load_holidays
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.ticks import date_of, day_of
 from hibernator.schedule.verdicts import Reason
-from schedule.builders import at, plan, utc, window
+from schedule.builders import at, plan, window
 
 SOME = PlanHolidays(mode="sleep-all-day")
 
@@ -21,26 +23,32 @@ def dates(holidays: Holidays, first: str, last: str) -> list[str]:
     return [str(date_of(day)) for day in sorted(found)]
 
 
+def loaded(
+    block: PlanHolidays | ScalerHolidays | None, data: dict[str, str], years: range = range(2015, 2031)
+) -> tuple[Holidays, tuple[Problem, ...]]:
+    return load_holidays(block, DaysOff.of(*read_dates(data, years)))
+
+
 def calendar(*events: str) -> str:
     body = "".join(f"BEGIN:VEVENT\n{event}\nEND:VEVENT\n" for event in events)
     return f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//test//EN\n{body}END:VCALENDAR\n"
 
 
 def from_calendar(*events: str) -> Holidays:
-    holidays, problems = load_holidays(SOME, {"team.ics": calendar(*events)})
+    holidays, problems = loaded(SOME, {"team.ics": calendar(*events)})
     assert problems == ()
     return holidays
 
 
 def test_keys_that_are_dates_are_holidays_whatever_their_value() -> None:
-    holidays, problems = load_holidays(SOME, {"2026-12-25": "Christmas Day", "2026-12-26": ""})
+    holidays, problems = loaded(SOME, {"2026-12-25": "Christmas Day", "2026-12-26": ""})
     assert problems == ()
     assert dates(holidays, "2026-12-01", "2027-01-31") == ["2026-12-25", "2026-12-26"]
 
 
 @pytest.mark.parametrize("key", ["2026-13-01", "2026-02-30", "2026-2-3", "20260203", "readme", "2026-W01-1"])
 def test_a_key_that_is_neither_a_date_nor_a_calendar_is_told_and_left_out(key: str) -> None:
-    holidays, (problem,) = load_holidays(SOME, {key: "", "2026-05-01": ""})
+    holidays, (problem,) = loaded(SOME, {key: "", "2026-05-01": ""})
     assert (problem.path, problem.value) == (f'data["{key}"]', key)
     assert problem.message == f"{key!r} is neither a date nor a calendar"
     assert dates(holidays, "2026-01-01", "2026-12-31") == ["2026-05-01"]
@@ -84,7 +92,7 @@ def test_events_with_a_time_of_day_are_no_holidays() -> None:
 
 def test_a_file_may_hold_several_calendars() -> None:
     text = calendar("UID:1\nDTSTART;VALUE=DATE:20260601") + calendar("UID:2\nDTSTART;VALUE=DATE:20260602")
-    holidays, problems = load_holidays(SOME, {"both.ics": text})
+    holidays, problems = loaded(SOME, {"both.ics": text})
     assert problems == ()
     assert dates(holidays, "2026-01-01", "2026-12-31") == ["2026-06-01", "2026-06-02"]
 
@@ -106,7 +114,7 @@ def test_a_file_may_hold_several_calendars() -> None:
     ],
 )
 def test_a_broken_calendar_is_told_and_left_out(text: str) -> None:
-    holidays, (problem,) = load_holidays(SOME, {"team.ics": text, "2026-05-01": ""})
+    holidays, (problem,) = loaded(SOME, {"team.ics": text, "2026-05-01": ""})
     assert problem.path == 'data["team.ics"]'
     assert problem.message.startswith("the calendar cannot be read: ")
     assert "\n" not in problem.message
@@ -124,7 +132,7 @@ def test_public_holidays_of_a_country_and_of_a_part_of_it() -> None:
 def test_all_sources_count_together() -> None:
     block = ScalerHolidays(mode="treat-as-closed", country="DE")
     data = {"2026-07-01": "", "x.ics": calendar("UID:1\nDTSTART;VALUE=DATE:20260702")}
-    holidays, problems = load_holidays(block, data)
+    holidays, problems = loaded(block, data)
     assert problems == ()
     assert dates(holidays, "2026-07-01", "2026-10-03") == ["2026-07-01", "2026-07-02", "2026-10-03"]
 
@@ -150,7 +158,7 @@ def test_an_unknown_country_or_part_is_told(
 
 
 def test_without_a_block_there_are_no_holidays() -> None:
-    holidays, problems = load_holidays(None, {"2026-05-01": ""})
+    holidays, problems = loaded(None, {"2026-05-01": ""})
     assert problems == ()
     assert dates(holidays, "2026-01-01", "2026-12-31") == []
 
@@ -160,23 +168,66 @@ def test_the_version_of_the_library_is_known() -> None:
 
 
 def test_a_holiday_is_told_by_name() -> None:
-    holidays, _ = load_holidays(SOME, {"2026-05-01": "Labour Day"})
+    holidays, _ = loaded(SOME, {"2026-05-01": "Labour Day"})
     schedule = plan(window("20:00-06:00"), zone="Europe/Berlin", holidays={"mode": "sleep-all-day"})
     answer = PlanTimeline(schedule, holidays=holidays).at(at("2026-05-01 12:00", "Europe/Berlin"))
     assert answer.reason is Reason.HOLIDAY_SLEEP
     assert answer.message == "Asleep: 2026-05-01 is a holiday (Labour Day), and holidays are slept through."
 
 
-def test_holidays_in_the_first_and_the_last_year_of_the_calendar_are_no_trouble() -> None:
-    block = PlanHolidays(mode="sleep-all-day", country="DE")
+def test_only_the_years_that_matter_are_read() -> None:
     data = {
-        "0001-01-01": "",
-        "9999-12-31": "",
-        "x.ics": calendar("UID:1\nDTSTART;VALUE=DATE:20260501\nRRULE:FREQ=YEARLY"),
+        "2021-05-01": "",
+        "2026-05-01": "",
+        "2031-05-01": "",
+        "x.ics": calendar("UID:1\nDTSTART;VALUE=DATE:20200501\nRRULE:FREQ=DAILY"),
     }
-    holidays, problems = load_holidays(block, data)
+    holidays, problems = loaded(SOME, data, range(2025, 2028))
     assert problems == ()
-    schedule = plan(window("20:00-06:00"), holidays={"mode": "sleep-all-day"})
-    timeline = PlanTimeline(schedule, holidays=holidays)
-    assert timeline.at(utc("0001-01-01 12:00")).reason is Reason.HOLIDAY_SLEEP
-    assert timeline.at(utc("9999-12-31 12:00")).reason is Reason.HOLIDAY_SLEEP
+    assert dates(holidays, "2020-01-01", "2040-01-01") == [
+        str(date_of(day)) for day in range(day_of(date(2025, 1, 1)), day_of(date(2028, 1, 1)))
+    ]
+
+
+@pytest.mark.parametrize(("first", "last"), [(1, 1), (2026, 2026), (9999, 9999), (1, 9999)])
+def test_the_years_around_any_year_are_in_the_calendar(first: int, last: int) -> None:
+    years = years_around(first, last)
+    assert years
+    data = {"x.ics": calendar("UID:1\nDTSTART;VALUE=DATE:20260501\nRRULE:FREQ=YEARLY")}
+    assert loaded(SOME, data, range(years.stop - 1, years.stop))[1] == ()
+    assert loaded(SOME, data, range(years.start, years.start + 1))[1] == ()
+
+
+def test_an_event_that_lasts_as_long_as_the_calendar_is_told_and_left_out() -> None:
+    text = calendar("UID:1\nDTSTART;VALUE=DATE:00010101\nDTEND;VALUE=DATE:99991231")
+    _, (problem,) = loaded(SOME, {"x.ics": text})
+    assert problem.message == (
+        "the calendar cannot be read: an event in it reaches to the first or the last year of the calendar"
+    )
+
+
+def test_a_calendar_with_too_many_events_is_told_and_left_out() -> None:
+    events = [f"UID:{number}\nDTSTART;VALUE=DATE:20260501" for number in range(MOST_EVENTS + 1)]
+    _, (problem,) = loaded(SOME, {"x.ics": calendar(*events)})
+    assert problem.message == (
+        f"the calendar cannot be read: it has {MOST_EVENTS + 1} events, and at most {MOST_EVENTS} are read"
+    )
+
+
+def test_no_message_of_a_library_is_passed_on() -> None:
+    _, (problem,) = loaded(SOME, {"x.ics": calendar("UID:1\nDTSTART;VALUE=DATE:<script>")})
+    assert "script" not in problem.message + problem.fix
+
+
+def test_a_name_that_is_long_or_has_control_characters_is_not_shown() -> None:
+    data = {"2026-05-01": "x" * 81, "2026-05-02": "a\x1b[31mb", "2026-05-03": " Labour Day "}
+    holidays, _ = loaded(SOME, data)
+    found = holidays.named(day_of(date(2026, 5, 1)), day_of(date(2026, 5, 3)))
+    assert list(found.values()) == ["", "", "Labour Day"]
+
+
+def test_who_has_the_same_sources_shares_one_calendar() -> None:
+    days_off = DaysOff.of({date(2026, 5, 1): ""})
+    block = PlanHolidays(mode="sleep-all-day", country="DE")
+    other = ScalerHolidays(mode="treat-as-closed", country="DE")
+    assert load_holidays(block, days_off)[0] is load_holidays(other, days_off)[0]

@@ -18,6 +18,7 @@ class Kind(Generic[T]):
     kind: str
     plural: str
     namespaced: bool = True
+    partial: bool = False  # only the metadata of its objects is asked for
 
     @property
     def api_version(self) -> str:

@@ -1,22 +1,13 @@
-"""The Rego engine, alone in its process: asked on stdin, answers on stdout, a line of JSON each.
+"""The Rego engine, alone in its process (`kube.child`): native code that is fed with what strangers wrote.
 
-Alone, because it is native code that is fed with what strangers wrote. A policy that runs for ever or takes
-all memory, or an engine that crashes, ends this process and not the operator; and a policy that asks for its
-environment (`opa.runtime`) finds none. Both limits count what is used here and not what the clock says or the
-machine has left, so that a policy is not broken on one machine and well on another.
+A policy that runs for ever or takes all memory, or an engine that crashes, ends this process and not the
+operator; and a policy that asks for its environment (`opa.runtime`) finds none.
 """
 
-import contextlib
 import json
-import math
-import os
 import re
-import resource
-import sys
-import time
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from regopy import (  # type: ignore[import-untyped]  # it comes without types
     Interpreter,
@@ -24,7 +15,8 @@ from regopy import (  # type: ignore[import-untyped]  # it comes without types
     set_default_log_level,
 )
 
-_MEMORY: Final = 2**28  # bytes that a policy may take; half of what the operator's container has
+from hibernator.kube.child_worker import run
+
 # `(error 11:policy.rego|24|2 (errormsg 27:Invalid assignment operator) …`: lengths, texts and an offset.
 # Name and offset are missing where it is about no place in a module.
 _ERROR: Final = re.compile(r"\(error(?: \d+:([^|()]*)\|(\d+)\|\d+)?\s*\(errormsg (\d+):")
@@ -62,56 +54,26 @@ def explain(error: str, modules: Mapping[str, str]) -> str:
     return f"{name}, line {line}: {message}"
 
 
-def serve(asked: BinaryIO, answers: BinaryIO) -> None:
+def main() -> None:
     compiled: Compiled | None = None
-    answers.write(b"{}\n")  # ready
-    answers.flush()
-    for line in asked:
-        request = json.loads(line)
-        modules, query = request["modules"], request["query"]
-        _limit_time(request["seconds"])
+
+    def answer(question: Mapping[str, Any]) -> dict[str, Any]:
+        nonlocal compiled
+        modules, query = question["modules"], question["query"]
         try:
             if compiled is None or compiled.key != (modules, query):
                 compiled = Compiled(modules, query)
-            answer = compiled.ask(request["input"]) if "input" in request else {}
+            return compiled.ask(question["input"]) if "input" in question else {}
         except RegoError as error:
             compiled = None
-            answer = {"error": explain(str(error), modules)}
+            return {"error": explain(str(error), modules)}
         except json.JSONDecodeError as error:  # what regopy took for a result is another error
             if "bad_alloc" in error.doc:
                 raise MemoryError from error  # what is left of the engine is not to be trusted
-            answer = {"error": explain(error.doc, modules)}
-        answers.write(json.dumps(answer).encode() + b"\n")
-        answers.flush()
+            return {"error": explain(error.doc, modules)}
 
-
-def _limit_time(seconds: int) -> None:
-    """End this process by SIGXCPU when it has worked on one question for so long."""
-    _, most = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time()) + seconds, most))
-
-
-def _limit_memory() -> None:
-    """Count from what is taken by now: the engine's allocator has reserved 256 GiB for an almost empty table.
-
-    A limit below that would let nothing grow at all, and this process would end as soon as anything has to.
-    """
-    with contextlib.suppress(FileNotFoundError):  # only Linux tells, and only there the operator is shipped
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
-        most = pages * resource.getpagesize() + _MEMORY
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-
-
-def main() -> None:
-    _limit_memory()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     set_default_log_level("none")
-    # The engine writes to the standard streams when it likes; what it says there is no answer.
-    answers = os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-    serve(sys.stdin.buffer, answers)
+    run(answer)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from hibernator.cli.offline.scene import Bent, Resource, Standing
 from hibernator.cli.offline.setting import read_scene
 from hibernator.demo.scene import ZONE, Scene
 from hibernator.demo.view import View
+from hibernator.schedule.daysoff import DaysOff, read_dates, years_around
 from hibernator.schedule.holidays import NO_HOLIDAYS, load_holidays
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.scaler import ScalerTimeline
@@ -36,7 +37,9 @@ def two_weeks(scene: Scene, folder: Path, width: int, ink: Ink, *, height: int |
     file = folder / "scene.yaml"
     file.write_text(scene.text, encoding="utf-8")
     start, end = _span(scene.opens, _TWO_WEEKS)
-    strips = [strip(resource, start, end) for resource in read_scene([str(file)]).resources]
+    year = scene.opens.to_tz("UTC").year
+    resources = read_scene([str(file)], years_around(year, year)).resources
+    strips = [strip(resource, start, end) for resource in resources]
     whole = [*_CAPTION, *terminal.render(strips, width, ink)]
     fits = height is None or len(whole) + _PROGRESS <= height
     return whole if fits else [*_CAPTION, *terminal.render(strips[:1], width, ink)]
@@ -129,5 +132,7 @@ def _plan(view: View) -> Resource:
 
 def _scaler(view: View) -> Resource:
     spec = view.scaler.spec
-    holidays, _ = load_holidays(spec.holidays, view.days_off)
+    year = view.now.to_tz("UTC").year
+    days_off = DaysOff.of(*read_dates(view.days_off, years_around(year, year)))
+    holidays, _ = load_holidays(spec.holidays, days_off)
     return Resource("TimeWindowScaler", "", "", ScalerTimeline.of(spec, holidays), holidays)

@@ -7,19 +7,21 @@ from typing import Final
 from rich.text import Text
 from whenever import Instant
 
+from hibernator.api.core import CONFIG_MAPS
 from hibernator.api.exceptionstatus import HistoryEntry
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
-from hibernator.api.holidaymap import HOLIDAY_MAPS
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.cli.offline.pictures.ink import Ink
 from hibernator.cli.offline.pictures.strips import Strip, strip
 from hibernator.cli.offline.pictures.terminal import render_lanes, wrapped
 from hibernator.cli.offline.scene import Resource
 from hibernator.cli.output import moment, printable
+from hibernator.controllers.daysoff_reading import read_once
 from hibernator.decisions.impact import Change, changes
 from hibernator.kube.client import Client
 from hibernator.kube.errors import Forbidden, NotFound
 from hibernator.schedule.bend import NamedException
+from hibernator.schedule.daysoff import years_around
 from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays, load_holidays
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.problems import check_exception, check_schedule
@@ -53,20 +55,23 @@ async def look(client: Client, name: str, namespace: str) -> Sight:
         return Sight(exception, None)
     if any(check_exception(exception.spec)) or any(check_schedule(plan.spec.schedule)):
         return Sight(exception, None)
-    return Sight(exception, bend(plan, exception, await _holidays(client, plan)))
+    years = years_around(exception.spec.valid_from.year, exception.spec.valid_until.year)
+    return Sight(exception, bend(plan, exception, await _holidays(client, plan, years)))
 
 
-async def _holidays(client: Client, plan: HibernatePlan) -> Holidays:
+async def _holidays(client: Client, plan: HibernatePlan, years: range) -> Holidays:
     block = plan.spec.schedule.holidays
     if block is None:
         return NO_HOLIDAYS
-    data = None
+    days_off = None
     if block.source_ref:
         try:
-            data = (await client.get(HOLIDAY_MAPS, block.source_ref.name, plan.metadata.namespace)).data
+            found = await client.get(CONFIG_MAPS, block.source_ref.name, plan.metadata.namespace)
         except (NotFound, Forbidden):
-            data = None
-    return load_holidays(block, data)[0]
+            pass
+        else:
+            days_off = await read_once(found.data, years)
+    return load_holidays(block, days_off)[0]
 
 
 def bend(plan: HibernatePlan, exception: ScheduleException, holidays: Holidays) -> Bend:

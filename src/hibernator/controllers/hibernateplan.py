@@ -14,7 +14,6 @@ import structlog
 from whenever import Instant
 
 from hibernator.api.hibernateplan import PLANS, HibernatePlan, Target
-from hibernator.api.holidaymap import HOLIDAY_MAPS, HolidayMap
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.api.plan_checks import check_plan
@@ -23,6 +22,7 @@ from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.audit.trail import Trail
 from hibernator.controllers import journal_audit, shared
+from hibernator.controllers.daysoff import DaysOffBook
 from hibernator.controllers.hibernateplan_clock import clockwise, exception_entries, lay_out
 from hibernator.controllers.hibernateplan_metrics import TARGET_FAILURES, count
 from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
@@ -85,7 +85,7 @@ class PlanReconciler:
         client: Client,
         plans: Cache[HibernatePlan],
         exceptions: Cache[ScheduleException],
-        holiday_maps: Cache[HolidayMap],
+        days_off: DaysOffBook,
         restore_maps: Cache[Object],
         *,
         registry: Registry,
@@ -98,7 +98,7 @@ class PlanReconciler:
         self._client = client
         self._plans = plans
         self._exceptions = exceptions
-        self._holiday_maps = holiday_maps
+        self._days_off = days_off
         self._restore_maps = restore_maps
         self._restore = RestoreData(client)
         self._runner = Runner(registry, self._restore)
@@ -114,6 +114,8 @@ class PlanReconciler:
         if plan is None:
             self._memories.pop(key, None)
             return Result()
+        if self._days_off.awaits(key.namespace, plan.spec.schedule.holidays) and not is_deleted(plan):
+            return Result()  # what is read of them brings the next look
         memory = self._memories.get(key)
         if memory is None or memory.uid != plan.metadata.uid:
             memory = self._memories[key] = _Memory(plan.metadata.uid)
@@ -205,18 +207,18 @@ class PlanReconciler:
     ) -> tuple[PlanTimeline, tuple[str, ...]]:
         holidays = plan.spec.schedule.holidays
         source = holidays.source_ref if holidays else None
-        found = self._holiday_maps.get(plan.metadata.namespace, source.name) if source else None
+        days_off = self._days_off.get(plan.metadata.namespace, source.name) if source else None
         active = sorted(
             (one for one in mine if one.status.state == "Active" and not one.metadata.deletion_timestamp),
             key=lambda one: (one.spec.valid_from, one.metadata.name),
         )
         made_of = (
             plan.metadata.generation,
-            found and (found.metadata.uid, found.metadata.resource_version),
+            days_off and days_off.version,
             tuple((one.metadata.uid, one.metadata.generation) for one in active),
         )
         if memory.laid_out is None or memory.laid_out[0] != made_of:
-            memory.laid_out = made_of, *lay_out(plan, active, found)
+            memory.laid_out = made_of, *lay_out(plan, active, days_off)
         return memory.laid_out[1:]
 
     async def _forget_woken(self, plan: HibernatePlan, memory: _Memory) -> None:
@@ -334,7 +336,6 @@ def plan_controller(means: Means, *, registry: Registry) -> Controller:
     """The controller with its watches."""
     plans = shared.plans(means.caches)
     exceptions = shared.exceptions(means.caches)
-    holiday_maps = means.caches.of(HOLIDAY_MAPS)
     restore_maps = means.caches.of(RESTORE_MAPS, label_selector=f"{LABEL}=true")
     restore_maps.index(
         shared.BY_PLAN, lambda one: (f"{one.metadata.namespace}/{one.metadata.labels.get(PLAN_LABEL, '')}",)
@@ -343,7 +344,7 @@ def plan_controller(means: Means, *, registry: Registry) -> Controller:
         means.client,
         plans,
         exceptions,
-        holiday_maps,
+        means.days_off,
         restore_maps,
         registry=registry,
         recorder=means.recorder,
@@ -353,23 +354,24 @@ def plan_controller(means: Means, *, registry: Registry) -> Controller:
         spool=means.spool,
     )
 
-    def of_holidays(found: HolidayMap) -> Iterable[Key]:
-        for plan in plans.find(shared.BY_HOLIDAYS, f"{found.metadata.namespace}/{found.metadata.name}"):
-            yield Key(plan.metadata.namespace, plan.metadata.name)
+    def holidays_changed(of: Key) -> None:
+        for plan in plans.find(shared.BY_HOLIDAYS, f"{of.namespace}/{of.name}"):
+            controller.queue.add(Key(plan.metadata.namespace, plan.metadata.name))
 
-    return Controller(
+    means.days_off.on_change(holidays_changed)
+    controller = Controller(
         "hibernateplan",
         reconciler.reconcile,
         sources=[
             For(plans),
             Watches(exceptions, lambda one: (Key(one.metadata.namespace, one.spec.plan_ref.name),)),
-            Watches(holiday_maps, of_holidays),
             Watches(restore_maps, lambda _one: ()),
         ],
         clock=means.clock,
         metrics=means.metrics,
         workers=means.workers,
     )
+    return controller
 
 
 def _slept_at(plan: HibernatePlan) -> Instant | None:

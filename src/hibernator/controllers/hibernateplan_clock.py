@@ -6,11 +6,11 @@ from typing import Final
 from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
-from hibernator.api.holidaymap import HolidayMap
 from hibernator.api.planstatus import ActiveException, NextTransition, Rest
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.decisions.conditions import whole_second
 from hibernator.decisions.hibernateplan import Clockwise, active_exceptions
+from hibernator.schedule.daysoff import DaysOff
 from hibernator.schedule.holidays import load_holidays
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.problems import check_exception
@@ -22,17 +22,18 @@ _SHOWN: Final = frozenset({"Active", "Expired"})
 
 
 def lay_out(
-    plan: HibernatePlan, active: Sequence[ScheduleException], found: HolidayMap | None
+    plan: HibernatePlan, active: Sequence[ScheduleException], days_off: DaysOff | None
 ) -> tuple[PlanTimeline, tuple[str, ...]]:
     """The plan's timeline, and what was wrong with what it was made of."""
     schedule = plan.spec.schedule
-    holidays, problems = load_holidays(schedule.holidays, found.data if found else None)
-    troubles = [f"{p.path}: {p.message}. {p.fix}" for p in problems]
+    holidays, problems = load_holidays(schedule.holidays, days_off)
     source = schedule.holidays.source_ref if schedule.holidays else None
-    if source and not found:
-        troubles.append(
-            f"ConfigMap {source.name} does not exist: no day is a holiday. Create it, or correct its name."
-        )
+    named = f"ConfigMap {source.name}" if source else ""
+    troubles = [
+        f"{f'{named}, ' if p.path.startswith('data') else ''}{p.path}: {p.message}. {p.fix}" for p in problems
+    ]
+    if days_off and not days_off.exists:
+        troubles.append(f"{named} does not exist: no day is a holiday. Create it, or correct its name.")
     usable = []
     for one in active:
         if mistakes := list(check_exception(one.spec)):

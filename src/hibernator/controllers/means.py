@@ -1,8 +1,9 @@
 """What every controller works with, put together once by the operator."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hibernator.audit.trail import Trail
+from hibernator.controllers.daysoff import DaysOffBook
 from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.caches import Caches
 from hibernator.kube.client import Client
@@ -20,4 +21,5 @@ class Means:
     metrics: Metrics
     trail: Trail
     spool: AuditSpool  # for what the trail must not lose, and nothing else remembers
+    days_off: DaysOffBook = field(default_factory=DaysOffBook)  # the holidays that were read
     workers: int = 1  # looks of one controller at the same time

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from hibernator.api.core import CONFIG_MAPS, ConfigMap
 from hibernator.api.exceptionstatus import Impact
 from hibernator.api.hibernateplan import HibernatePlan
-from hibernator.api.holidaymap import HOLIDAY_MAPS, HolidayMap
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.approvals.people import Directory, Naming, everybody, read_emails, read_roles
 from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.trail import Trail
 from hibernator.controllers import shared
+from hibernator.controllers.daysoff import DaysOffBook
 from hibernator.controllers.journal_audit import farewell
 from hibernator.controllers.means import Means
 from hibernator.controllers.scheduleexception_audit import events, record
@@ -67,7 +67,7 @@ class ExceptionReconciler:
         client: Client,
         exceptions: Cache[ScheduleException],
         plans: Cache[HibernatePlan],
-        holiday_maps: Cache[HolidayMap],
+        days_off: DaysOffBook,
         people: People,
         *,
         recorder: Recorder,
@@ -79,7 +79,7 @@ class ExceptionReconciler:
         self._client = client
         self._exceptions = exceptions
         self._plans = plans
-        self._holiday_maps = holiday_maps
+        self._days_off = days_off
         self._people = people
         self._recorder = recorder
         self._clock = clock
@@ -145,18 +145,20 @@ class ExceptionReconciler:
     def _impact(self, key: Key, exception: ScheduleException, plan: HibernatePlan) -> Impact | None:
         """What it changes, worked out again only when it or its plan has changed."""
         block = plan.spec.schedule.holidays
+        if self._days_off.awaits(key.namespace, block):
+            return exception.status.impact  # what is read of them brings the next look
         source = block.source_ref if block else None
-        found = self._holiday_maps.get(key.namespace, source.name) if source else None
+        days_off = self._days_off.get(key.namespace, source.name) if source else None
         made_of = (
             (plan.metadata.uid, plan.metadata.generation),
             (exception.metadata.uid, exception.metadata.generation),
-            found and found.metadata.resource_version,
+            days_off and days_off.version,
         )
         known = self._impacts.get(key)
         if known is None or known[0] != made_of:
             if any(check_schedule(plan.spec.schedule)):
                 return None
-            holidays, _ = load_holidays(block, found.data if found else None)
+            holidays, _ = load_holidays(block, days_off)
             known = self._impacts[key] = made_of, impact(plan, exception, holidays)
         return replace(known[1], workloads=workloads(plan.status))
 
@@ -205,7 +207,6 @@ def exception_controller(means: Means, *, rules: Rules, naming: Naming, roles: s
     """The controller with its watches. `roles` is a ConfigMap at `home`, and so is that of `naming`."""
     exceptions = shared.exceptions(means.caches)
     plans = shared.plans(means.caches)
-    holiday_maps = means.caches.of(HOLIDAY_MAPS)
     role_maps = means.caches.of(CONFIG_MAPS, home, field_selector=f"metadata.name={roles}")
     email_maps = (
         means.caches.of(CONFIG_MAPS, home, field_selector=f"metadata.name={naming.value}")
@@ -216,7 +217,7 @@ def exception_controller(means: Means, *, rules: Rules, naming: Naming, roles: s
         means.client,
         exceptions,
         plans,
-        holiday_maps,
+        means.days_off,
         People(naming, role_maps, email_maps),
         recorder=means.recorder,
         clock=means.clock,
@@ -233,20 +234,21 @@ def exception_controller(means: Means, *, rules: Rules, naming: Naming, roles: s
         yield _key(exception)
         yield from map(_key, exceptions.find(shared.BY_PLAN, shared.plan_key(exception)))
 
-    def of_holidays(found: HolidayMap) -> Iterator[Key]:
-        for plan in plans.find(shared.BY_HOLIDAYS, f"{found.metadata.namespace}/{found.metadata.name}"):
-            yield from of_plan(plan)
+    def holidays_changed(of: Key) -> None:
+        for plan in plans.find(shared.BY_HOLIDAYS, f"{of.namespace}/{of.name}"):
+            for key in of_plan(plan):
+                controller.queue.add(key)
 
     def undecided(_people: ConfigMap) -> Iterator[Key]:
         return (_key(one) for one in exceptions.values() if one.status.approval_state == "Pending")
 
-    return Controller(
+    means.days_off.on_change(holidays_changed)
+    controller = Controller(
         "scheduleexception",
         reconciler.reconcile,
         sources=[
             Watches(exceptions, siblings),
             Watches(plans, of_plan),
-            Watches(holiday_maps, of_holidays),
             Watches(role_maps, undecided),
             *([Watches(email_maps, undecided)] if email_maps is not None else []),
         ],
@@ -254,6 +256,7 @@ def exception_controller(means: Means, *, rules: Rules, naming: Naming, roles: s
         metrics=means.metrics,
         workers=means.workers,
     )
+    return controller
 
 
 def _key(exception: ScheduleException) -> Key:

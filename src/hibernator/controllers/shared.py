@@ -1,12 +1,14 @@
 """The caches that several controllers look into, with what the objects are looked up by."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Final
 
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler, TimeWindowScalerSpec
 from hibernator.kube.cache import Cache
 from hibernator.kube.caches import Caches
+from hibernator.kube.controller import Key
 
 BY_PLAN: Final = "plan"
 BY_HOLIDAYS: Final = "holidays"
@@ -14,6 +16,12 @@ BY_HOLIDAYS: Final = "holidays"
 
 def plans(caches: Caches) -> Cache[HibernatePlan]:
     found = caches.of(PLANS)
+    found.index(BY_HOLIDAYS, _holidays_of)
+    return found
+
+
+def scalers(caches: Caches) -> Cache[TimeWindowScaler]:
+    found = caches.of(SCALERS)
     found.index(BY_HOLIDAYS, _holidays_of)
     return found
 
@@ -29,8 +37,13 @@ def plan_key(exception: ScheduleException) -> str:
     return f"{exception.metadata.namespace}/{exception.spec.plan_ref.name}"
 
 
-def _holidays_of(plan: HibernatePlan) -> Iterable[str]:
-    """The ConfigMap with the holidays."""
-    block = plan.spec.schedule.holidays
+def holiday_maps_of(schedule: HibernatePlan | TimeWindowScaler) -> Iterator[Key]:
+    """The ConfigMap from which a plan or a scaler takes its holidays, if it names one."""
+    spec = schedule.spec
+    block = spec.holidays if isinstance(spec, TimeWindowScalerSpec) else spec.schedule.holidays
     if block and block.source_ref:
-        yield f"{plan.metadata.namespace}/{block.source_ref.name}"
+        yield Key(schedule.metadata.namespace, block.source_ref.name)
+
+
+def _holidays_of(schedule: HibernatePlan | TimeWindowScaler) -> Iterator[str]:
+    return (f"{key.namespace}/{key.name}" for key in holiday_maps_of(schedule))

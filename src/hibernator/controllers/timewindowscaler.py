@@ -15,11 +15,10 @@ from whenever import Instant
 from hibernator.api.autoscaling import HORIZONTAL_POD_AUTOSCALERS
 from hibernator.api.conversion import ANNOTATION, effective_spec, settled_annotation
 from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
-from hibernator.api.holidaymap import HOLIDAY_MAPS, HolidayMap
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler, TimeWindowScalerStatus
 from hibernator.api.timewindowscaler_v1beta1 import TimeWindowScalerSpec
 from hibernator.audit.trail import Trail
-from hibernator.controllers import journal_audit
+from hibernator.controllers import journal_audit, shared
 from hibernator.controllers.means import Means
 from hibernator.controllers.targets import Target, Targets, is_refusal, scaled_by
 from hibernator.controllers.timewindowscaler_readings import Readings
@@ -39,7 +38,6 @@ from hibernator.kube.patch import encode, merge_patch
 BACKOFF: Final = (30.0, 60.0, 120.0, 300.0)  # after errors that pass by themselves
 QUIET: Final = 300.0  # the same transition is not told again for so long
 BY_TARGET: Final = "target"
-BY_HOLIDAYS: Final = "holidays"
 
 TRANSITIONS = Metric(
     "hibernator_scaler_transitions_total",
@@ -104,6 +102,8 @@ class ScalerReconciler:
         scaler = self._scalers.get(*key)
         if scaler is None or scaler.metadata.deletion_timestamp:
             self._forget(key)
+            return Result()
+        if self._readings.are_awaited(scaler):
             return Result()
         if settled_annotation(scaler) != scaler.metadata.annotations.get(ANNOTATION):
             scaler = await self._settle_annotation(scaler)
@@ -235,19 +235,17 @@ def scaler_controller(
     means: Means, *, session: aiohttp.ClientSession, pace: Pace, follow: Callable[[Cache[Any]], None]
 ) -> Controller:
     """The controller with its watches. Those of targets are begun with `follow` when they are first named."""
-    scalers = means.caches.of(SCALERS)
+    scalers = shared.scalers(means.caches)
     scalers.index(BY_TARGET, target_keys)
-    scalers.index(BY_HOLIDAYS, holiday_keys)
-    holiday_maps = means.caches.of(HOLIDAY_MAPS)
     autoscalers = means.caches.of(HORIZONTAL_POD_AUTOSCALERS)
     definitions = means.caches.of(CUSTOM_RESOURCE_DEFINITIONS)
 
     def of_target(target: Target) -> tuple[Key, ...]:
         return tuple(map(_key, scalers.find(BY_TARGET, target.key)))
 
-    def of_holidays(found: HolidayMap) -> tuple[Key, ...]:
-        name = f"{found.metadata.namespace}/{found.metadata.name}"
-        return tuple(map(_key, scalers.find(BY_HOLIDAYS, name)))
+    def holidays_changed(of: Key) -> None:
+        for scaler in scalers.find(shared.BY_HOLIDAYS, f"{of.namespace}/{of.name}"):
+            controller.queue.add(_key(scaler))
 
     def siblings(scaler: TimeWindowScaler) -> Iterator[Key]:
         """Those with the same target too: when the oldest goes, the next one's turn has come."""
@@ -271,7 +269,7 @@ def scaler_controller(
     reconciler = ScalerReconciler(
         means.client,
         scalers,
-        Readings(holiday_maps, session),
+        Readings(means.days_off, session),
         targets,
         recorder=means.recorder,
         clock=means.clock,
@@ -284,7 +282,6 @@ def scaler_controller(
         reconciler.reconcile,
         sources=[
             Watches(scalers, siblings),
-            Watches(holiday_maps, of_holidays),
             Watches(autoscalers, lambda autoscaler: of_target(scaled_by(autoscaler))),
             Watches(definitions, lambda _definition: ()),
         ],
@@ -293,6 +290,7 @@ def scaler_controller(
         workers=means.workers,
         backoff=BACKOFF,
     )
+    means.days_off.on_change(holidays_changed)
     return controller
 
 
@@ -309,12 +307,6 @@ def target_keys(scaler: TimeWindowScaler) -> Iterable[str]:
     """For the index by target. Somebody who is being deleted claims nothing any more."""
     if not scaler.metadata.deletion_timestamp:
         yield target_of(scaler, effective_spec(scaler)).key
-
-
-def holiday_keys(scaler: TimeWindowScaler) -> Iterable[str]:
-    """For the index by the ConfigMap that holds the holidays."""
-    if scaler.spec.holidays and scaler.spec.holidays.source_ref:
-        yield f"{scaler.metadata.namespace}/{scaler.spec.holidays.source_ref.name}"
 
 
 def _age(scaler: TimeWindowScaler) -> tuple[str, str]:

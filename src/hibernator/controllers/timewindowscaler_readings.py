@@ -10,15 +10,15 @@ import aiohttp
 from whenever import Instant
 
 from hibernator.api.conversion import ANNOTATION, effective_spec
-from hibernator.api.holidaymap import HolidayMap
 from hibernator.api.problem import Problem
 from hibernator.api.timewindowscaler import TimeWindowScaler
 from hibernator.api.timewindowscaler_v1beta1 import ExternalReplicas, TimeWindowScalerSpec
 from hibernator.controllers import prometheus
+from hibernator.controllers.daysoff import DaysOffBook
 from hibernator.decisions import scaler_timeline
 from hibernator.decisions.timewindowscaler_terms import Trouble
-from hibernator.kube.cache import Cache
 from hibernator.kube.controller import Key
+from hibernator.schedule.daysoff import DaysOff
 from hibernator.schedule.holidays import Holidays, load_holidays
 from hibernator.schedule.scaler import ScalerTimeline
 
@@ -49,15 +49,15 @@ class _LaidOut:
     """A timeline, for as long as what it was made of stays the same."""
 
     read: _Read
-    calendar: str  # the version of the ConfigMap with the holidays
+    days_off: DaysOff | None  # of the ConfigMap with the holidays
     baseline: int
     holidays: Holidays
     wanted: Wanted
 
 
 class Readings:
-    def __init__(self, holiday_maps: Cache[HolidayMap], session: aiohttp.ClientSession) -> None:
-        self._holiday_maps = holiday_maps
+    def __init__(self, days_off: DaysOffBook, session: aiohttp.ClientSession) -> None:
+        self._days_off = days_off
         self._session = session
         self._read: dict[Key, _Read] = {}
         self._laid_out: dict[Key, _LaidOut] = {}
@@ -65,6 +65,10 @@ class Readings:
     def spec(self, key: Key, scaler: TimeWindowScaler) -> TimeWindowScalerSpec:
         """All that the scaler says, in the words of the newest version."""
         return self._reading(key, scaler).spec
+
+    def are_awaited(self, scaler: TimeWindowScaler) -> bool:
+        """Whether the holidays of a scaler are still being read; that brings the next look."""
+        return self._days_off.awaits(scaler.metadata.namespace, scaler.spec.holidays)
 
     async def wanted(self, key: Key, scaler: TimeWindowScaler, baseline: int, now: Instant) -> Wanted:
         """What is wanted, where shares are of `baseline`."""
@@ -94,18 +98,17 @@ class Readings:
 
     def _lay_out(self, key: Key, scaler: TimeWindowScaler, read: _Read, baseline: int) -> _LaidOut:
         source = read.spec.holidays.source_ref if read.spec.holidays else None
-        found = self._holiday_maps.get(scaler.metadata.namespace, source.name) if source else None
-        calendar = f"{found.metadata.uid}/{found.metadata.resource_version}" if found else ""
+        days_off = self._days_off.get(scaler.metadata.namespace, source.name) if source else None
         known = self._laid_out.get(key)
-        if known and known.read is read and (known.calendar, known.baseline) == (calendar, baseline):
+        if known and known.read is read and known.days_off is days_off and known.baseline == baseline:
             return known
-        holidays, troubles = _holidays(read.spec, found, missing=source.name if source and not found else "")
+        holidays, troubles = _holidays(read.spec, days_off)
         wanted = Wanted(
             timeline=scaler_timeline.timeline(read.spec, holidays, baseline, {}),
             default_replicas=scaler_timeline.default_replicas(read.spec, baseline),
             troubles=troubles,
         )
-        self._laid_out[key] = laid_out = _LaidOut(read, calendar, baseline, holidays, wanted)
+        self._laid_out[key] = laid_out = _LaidOut(read, days_off, baseline, holidays, wanted)
         return laid_out
 
     async def _measured(
@@ -139,14 +142,18 @@ def _measured_now(
     return (index, external) if index is not None and external else None
 
 
-def _holidays(
-    spec: TimeWindowScalerSpec, found: HolidayMap | None, *, missing: str
-) -> tuple[Holidays, tuple[Trouble, ...]]:
-    holidays, problems = load_holidays(spec.holidays, found.data if found else None)
+def _holidays(spec: TimeWindowScalerSpec, days_off: DaysOff | None) -> tuple[Holidays, tuple[Trouble, ...]]:
+    holidays, problems = load_holidays(spec.holidays, days_off)
+    source = spec.holidays.source_ref if spec.holidays else None
+    named = f"ConfigMap {source.name}" if source else ""
     troubles = [
-        Trouble(reason="InvalidConfiguration", message=f"{p.path}: {p.message}. {p.fix}") for p in problems
+        Trouble(
+            reason="InvalidConfiguration",
+            message=f"{f'{named}, ' if p.path.startswith('data') else ''}{p.path}: {p.message}. {p.fix}",
+        )
+        for p in problems
     ]
-    if missing:
-        message = f"ConfigMap {missing} does not exist: no day is a holiday. Create it, or correct its name."
+    if days_off and not days_off.exists:
+        message = f"{named} does not exist: no day is a holiday. Create it, or correct its name."
         troubles.insert(0, Trouble(reason="HolidaySourceMissing", message=message))
     return holidays, tuple(troubles)

@@ -105,7 +105,9 @@ class Client:
         path = _path(kind, namespace)
         more = ""
         while True:
-            call = Call("list", kind.resource, "GET", path, query | _query(**{"continue": more}))
+            asked = query | _query(**{"continue": more})
+            accept = _accept(kind, "PartialObjectMetadataList")
+            call = Call("list", kind.resource, "GET", path, asked, accept=accept)
             body = await self._open.send(call)
             try:
                 page = wire(kind).page(body)
@@ -172,7 +174,8 @@ class Client:
             labelSelector=label_selector,
             fieldSelector=field_selector,
         )
-        call = Call("watch", kind.resource, "GET", _path(kind, namespace), query)
+        accept = _accept(kind, "PartialObjectMetadata")
+        call = Call("watch", kind.resource, "GET", _path(kind, namespace), query, accept=accept)
         async with self._open.stream(call, silence=silence) as stream:
             yield iter(())
             async for lines in _lines(stream.iter_any()):
@@ -303,7 +306,10 @@ class Client:
         content_type: str = "application/json",
     ) -> T:
         encoded = None if body is None else msgspec.json.encode(body)
-        call = Call(verb, kind.resource, method, path, query or {}, encoded, content_type, self._fence)
+        accept = _accept(kind, "PartialObjectMetadata")
+        call = Call(
+            verb, kind.resource, method, path, query or {}, encoded, content_type, self._fence, accept
+        )
         found = wire(kind).object(await self._open.send(call))
         if isinstance(found, Broken):
             raise Undecodable(found.why, request=str(call))
@@ -325,6 +331,15 @@ def _path(
         ):
             raise Invalid(f"{text!r} cannot be the {what} of a {kind.kind}")
     return quote(kind.path(namespace, name or "", subresource))
+
+
+def _accept(kind: Kind[Any], shape: str) -> str:
+    """Which form of the objects is asked for. A server that cannot cut them down sends all of them."""
+    return (
+        f"application/json;as={shape};g=meta.k8s.io;v=v1,application/json"
+        if kind.partial
+        else "application/json"
+    )
 
 
 def _query(**parameters: str | int | None) -> dict[str, str]:

@@ -25,7 +25,6 @@ from hibernator.kube.metrics import API_REQUESTS, API_SECONDS, Metrics
 
 _HEADERS: Final = {
     "User-Agent": f"hibernator/{__version__}",
-    "Accept": "application/json",
     # Packing and unpacking costs both sides more than the bytes cost a cluster's network.
     "Accept-Encoding": "identity",
 }
@@ -51,6 +50,7 @@ class Call:
     body: bytes | None = None
     content_type: str = "application/json"
     fence: Fence | None = None
+    accept: str = "application/json"
 
     @property
     def reads(self) -> bool:
@@ -176,9 +176,9 @@ class Transport:
         self, call: Call, access: Access, limits: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
         query = f"?{urlencode(call.query)}" if call.query else ""
-        headers = access.headers
+        headers = access.headers.copy()
+        headers["Accept"] = call.accept
         if call.body is not None:
-            headers = headers.copy()
             headers["Content-Type"] = call.content_type
         return await self._session.request(
             call.method,

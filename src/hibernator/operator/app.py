@@ -26,6 +26,8 @@ from hibernator.controllers import (
 )
 from hibernator.controllers.auditspool import spool_controller
 from hibernator.controllers.connectors import connector_controllers
+from hibernator.controllers.daysoff_reader import holiday_controller
+from hibernator.controllers.daysoff_reading import calendar_child
 from hibernator.controllers.departures import every_departure
 from hibernator.controllers.means import Means
 from hibernator.decisions.scheduleexception_request import Rules
@@ -120,6 +122,7 @@ async def operator(
         fence = elector.may_write if elector else None
         connectors = await stack.enter_async_context(Connectors(writer, session, fence=fence))
         rego = await stack.enter_async_context(Rego())
+        manager.add_controller(holiday_controller(means, await stack.enter_async_context(calendar_child())))
         for controller in controllers(settings, means, manager, elector, connectors, rego, session):
             manager.add_controller(controller)
         if settings.webhook_listen:

@@ -1,21 +1,24 @@
 """Where holidays come from: listed dates, iCalendar texts, and the `holidays` library for countries.
 
-Recurring events and public holidays never end, so they are computed a year at a time, when asked for.
+Recurring events and public holidays never end: they are computed for the years that are asked for.
 """
 
 import difflib
-from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date, datetime
-from functools import cache, lru_cache
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Protocol
 
 from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.ticks import date_of, day_of
 
+MOST_EVENTS = 2000  # in one calendar; that of a country has some twenty a year
+
 _OFTEN = {"SECONDLY", "MINUTELY", "HOURLY"}
+_LONGEST_NAME = 80
+_PASTE = "Paste an iCalendar file (BEGIN:VCALENDAR) with all-day events."
 
 
 class Calendar(Protocol):
@@ -38,103 +41,100 @@ class Listed:
         return zip(self._days[i:j], self._names[i:j], strict=True)
 
 
-class _ByYear(ABC):
-    """A calendar that is computed a year at a time."""
+class Country:
+    """The public holidays of a country or of a part of it, observed days included, a year at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, country: str, subdivision: str | None) -> None:
+        self._country = country
+        self._subdivision = subdivision
         self._years: dict[int, Listed] = {}
 
     def between(self, first: int, last: int) -> Iterable[tuple[int, str]]:
         years = range(date_of(first).year, date_of(last).year + 1)
-        return (named for year in years for named in self.year(year).between(first, last))
+        return (named for year in years for named in self._year(year).between(first, last))
 
-    def year(self, year: int) -> Listed:
+    def _year(self, year: int) -> Listed:
         if year not in self._years:
-            self._years[year] = Listed(dict(self._compute(year)))
+            import holidays  # takes longer to import than all the rest; most schedules name no country
+
+            found = holidays.country_holidays(self._country, subdiv=self._subdivision, years=year)
+            self._years[year] = Listed(dict(found.items()))
         return self._years[year]
 
-    @abstractmethod
-    def _compute(self, year: int) -> Iterable[tuple[date, str]]: ...
 
+def expanded(text: str, years: range) -> dict[date, str]:
+    """The all-day events of an iCalendar text in these years, with their recurrences.
 
-class Country(_ByYear):
-    """The public holidays of a country or of a part of it, observed days included."""
-
-    def __init__(self, country: str, subdivision: str | None) -> None:
-        super().__init__()
-        self._country = country
-        self._subdivision = subdivision
-
-    def _compute(self, year: int) -> Iterable[tuple[date, str]]:
-        import holidays  # takes longer to import than all the rest; most schedules name no country
-
-        return holidays.country_holidays(self._country, subdiv=self._subdivision, years=year).items()
-
-
-class Events(_ByYear):
-    """The all-day events of an iCalendar text, with their recurrences."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        import icalendar
-        import recurring_ical_events
-
-        calendars = icalendar.Calendar.from_ical(text, multiple=True)
-        events: list[Any] = [event for calendar in calendars for event in calendar.walk("VEVENT")]
-        for event in events:
-            _refuse_frequent(event)
-        self._queries = [recurring_ical_events.of(calendar) for calendar in calendars]
-        starts = [event.start for event in events]
-        if all(isinstance(start, datetime) for start in starts):
-            raise ValueError("it has no all-day event")
-        self.year(min(start.year for start in starts))  # what cannot be computed shows itself here, not later
-
-    def _compute(self, year: int) -> Iterable[tuple[date, str]]:
-        if year in {date.min.year, date.max.year}:
-            return  # the library looks a little beyond each year, and there is nothing beyond these
-        first, following = date(year, 1, 1), date(year + 1, 1, 1)
-        for query in self._queries:
-            for event in query.between(first, following):
-                start, end = event.start, event.end
-                if isinstance(start, datetime) or str(event.get("STATUS", "")).upper() == "CANCELLED":
-                    continue
-                days = range(day_of(max(start, first)), day_of(min(end, following)))
-                yield from ((date_of(day), str(event.get("SUMMARY", ""))) for day in days)
-
-
-def _refuse_frequent(event: Any) -> None:
-    """A rule that repeats within a day says nothing about days and takes for ever to expand."""
-    rules = event.get("RRULE", ())
-    for rule in rules if isinstance(rules, list) else [rules]:
-        if rule and {str(value).upper() for value in rule.get("FREQ", ())} & _OFTEN:
-            raise ValueError("an event in it repeats more than once a day")
-
-
-@lru_cache(maxsize=256)
-def events(text: str) -> Events:
-    """Read an iCalendar text; the same text is read once."""
+    A few hundred bytes can say what takes minutes to expand. So this belongs into a process that has bounds,
+    and never onto an event loop.
+    """
     try:
-        return Events(text)
-    except Exception as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        return dict(_all_day_events(text, years))
+    except (ScheduleError, MemoryError):
+        raise
+    except OverflowError as error:
         raise ScheduleError(
-            f"the calendar cannot be read: {reason}",
-            "Paste an iCalendar file (BEGIN:VCALENDAR) with all-day events.",
+            "an event in it reaches to the first or the last year of the calendar",
+            "Let each event begin and end within a few years of today.",
         ) from error
+    except Exception as error:
+        raise ScheduleError(
+            "it is no iCalendar file, or an event in it has a date or a rule that does not exist",
+            _PASTE,
+        ) from error
+
+
+def _all_day_events(text: str, years: range) -> Iterator[tuple[date, str]]:
+    import icalendar
+    import recurring_ical_events
+
+    calendars = icalendar.Calendar.from_ical(text, multiple=True)
+    events: list[Any] = [event for calendar in calendars for event in calendar.walk("VEVENT")]
+    _check(events)
+    first, following = date(years.start, 1, 1), date(years.stop, 1, 1)
+    for calendar in calendars:
+        for event in recurring_ical_events.of(calendar).between(first, following):
+            start, end = event.start, event.end
+            if isinstance(start, datetime) or str(event.get("STATUS", "")).upper() == "CANCELLED":
+                continue
+            days = range(day_of(max(start, first)), day_of(min(end, following)))
+            name = one_line(str(event.get("SUMMARY", "")))
+            yield from ((date_of(day), name) for day in days)
+
+
+def _check(events: list[Any]) -> None:
+    fix = "Keep only the holidays in it, as all-day events."
+    if len(events) > MOST_EVENTS:
+        raise ScheduleError(f"it has {len(events)} events, and at most {MOST_EVENTS} are read", fix)
+    if all(isinstance(event.start, datetime) for event in events):
+        raise ScheduleError("it has no all-day event", _PASTE)
+    for event in events:
+        rules = event.get("RRULE", ())
+        for rule in rules if isinstance(rules, list) else [rules]:
+            if rule and {str(value).upper() for value in rule.get("FREQ", ())} & _OFTEN:
+                raise ScheduleError("an event in it repeats more than once a day", fix)
+
+
+def one_line(text: str) -> str:
+    """A name that is worth showing: short, and on one line."""
+    text = text.strip()
+    return text if len(text) <= _LONGEST_NAME and text.isprintable() else ""
 
 
 @cache
 def country(code: str, subdivision: str | None) -> Country:
     """The calendar of a country that the library knows; anything else is refused."""
     import holidays
+    from holidays.registry import EntityLoader
 
-    known = holidays.list_supported_countries()
+    # The library's own list of everything imports 250 modules. This imports the one that is asked for.
+    known = frozenset(EntityLoader.get_country_codes())
     if code not in known:
         raise ScheduleError(f"{code!r} is not a country whose holidays are known", _fix(code, known, "DE"))
-    if subdivision is not None and subdivision not in known[code]:
+    parts = tuple(getattr(holidays, code).subdivisions)
+    if subdivision is not None and subdivision not in parts:
         raise ScheduleError(
-            f"{subdivision!r} is not a part of {code} with holidays of its own",
-            _part(subdivision, known[code]),
+            f"{subdivision!r} is not a part of {code} with holidays of its own", _part(subdivision, parts)
         )
     return Country(code, subdivision)
 
@@ -144,11 +144,11 @@ def library_version() -> str:
     return version("holidays")
 
 
-def _part(written: str, known: list[str]) -> str:
+def _part(written: str, known: tuple[str, ...]) -> str:
     return _fix(written, known, known[0]) if known else "Leave it out; no parts of this country are known."
 
 
-def _fix(written: str, known: Mapping[str, Any] | list[str], example: str) -> str:
+def _fix(written: str, known: Collection[str], example: str) -> str:
     folded = {code.casefold(): code for code in known}
     close = difflib.get_close_matches(written.casefold(), folded, n=1)
     return f"Did you mean {folded[close[0]]}?" if close else f"Write a code such as {example}."

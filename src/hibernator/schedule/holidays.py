@@ -1,19 +1,19 @@
 """Which days are holidays for a schedule, from all its sources together."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import date
+from functools import lru_cache
 
 from hibernator.api.hibernateplan import PlanHolidays
 from hibernator.api.problem import Problem
 from hibernator.api.timewindowscaler import ScalerHolidays
-from hibernator.schedule.calendars import Calendar, Listed, country, events
+from hibernator.schedule.calendars import Calendar, Listed, country
+from hibernator.schedule.daysoff import DaysOff
 from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.spans import Spans, union
 from hibernator.schedule.ticks import DAY, date_of, day_of
 from hibernator.schedule.zones import Zone
 
-_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _FIRST, _LAST = day_of(date.min), day_of(date.max)
 
 
@@ -64,30 +64,25 @@ NO_HOLIDAYS = Holidays()
 
 
 def load_holidays(
-    block: PlanHolidays | ScalerHolidays | None, data: Mapping[str, str] | None = None
+    block: PlanHolidays | ScalerHolidays | None, days_off: DaysOff | None = None
 ) -> tuple[Holidays, tuple[Problem, ...]]:
-    """The holidays that a schedule names, from the data of its ConfigMap and from its country.
+    """The holidays that a schedule names, from its ConfigMap, which was read before, and from its country.
 
     What cannot be read is left out and told; paths are those of the ConfigMap (`data[…]`) or of the block
     (`country`). Whether the ConfigMap exists is for the caller to know.
     """
     if block is None:
         return NO_HOLIDAYS, ()
-    calendars: list[Calendar] = []
-    problems: list[Problem] = []
-    listed: dict[date, str] = {}
-    for key, value in (data or {}).items():
-        try:
-            if key.endswith(".ics"):
-                calendars.append(events(value))
-            else:
-                listed[_iso_date(key)] = _name(value)
-        except ScheduleError as error:
-            problems.append(Problem(f'data["{key}"]', key, error.message, error.fix))
-    problems += check_country(block)
-    if block.country and not any(problem.path in {"country", "subdivision"} for problem in problems):
-        calendars.append(country(block.country, block.subdivision))
-    return Holidays([Listed(listed), *calendars] if listed else calendars), tuple(problems)
+    problems = tuple(check_country(block))
+    named = (block.country, block.subdivision) if block.country and not problems else (None, None)
+    return _together(days_off, *named), ((*days_off.problems, *problems) if days_off else problems)
+
+
+@lru_cache(maxsize=1024)
+def _together(days_off: DaysOff | None, code: str | None, subdivision: str | None) -> Holidays:
+    """One for all who have the same sources, as whole fleets do."""
+    calendars: list[Calendar] = [days_off.calendar] if days_off else []
+    return Holidays([*calendars, country(code, subdivision)] if code else calendars)
 
 
 def check_country(block: PlanHolidays | ScalerHolidays) -> Iterator[Problem]:
@@ -110,20 +105,3 @@ def check_country(block: PlanHolidays | ScalerHolidays) -> Iterator[Problem]:
         except ScheduleError as error:
             yield Problem(path, value, error.message, error.fix)
             return
-
-
-def _iso_date(key: str) -> date:
-    try:
-        if _ISO_DATE.fullmatch(key):
-            return date.fromisoformat(key)
-    except ValueError:
-        pass
-    raise ScheduleError(
-        f"{key!r} is neither a date nor a calendar",
-        "Name the key as a date (yyyy-mm-dd), or let it end in .ics and hold an iCalendar file.",
-    )
-
-
-def _name(value: str) -> str:
-    """The values of dates mean nothing, but a short line is worth showing."""
-    return value.strip() if len(value) <= 80 and "\n" not in value.strip() else ""  # noqa: PLR2004  a line's length

@@ -39,8 +39,10 @@ def run(
             code=Exit.USAGE,
         )
     period = times.Range(times.parse("--from", start), times.parse("--to", end), DAYS)
-    old, new = read_scene(files[:1]), read_scene(files[1:])
-    found = list(compare(old.resources, new.resources, period, now or Instant.now()))
+    now = now or Instant.now()
+    years = times.years_of(now, period.start, period.end)
+    old, new = read_scene(files[:1], years), read_scene(files[1:], years)
+    found = list(compare(old.resources, new.resources, period, now))
     if output is DiffOutput.JSON:
         out.data(_json(found))
     else:

@@ -20,12 +20,13 @@ from hibernator.schedule.zones import Zone, local_text
 
 def run(files: Sequence[str], name: str | None, at: str | None, now: Instant | None) -> None:
     moment = times.parse("--at", at)
-    scene = read_scene(files)
+    now = now or Instant.now()
+    scene = read_scene(files, times.years_of(now, moment))
     console = out.console(None)
     for number, resource in enumerate(_chosen(scene, name)):
         if number:
             out.lines(console, [Text()])
-        when = moment.seen_from(resource.zone.name) if moment else now or Instant.now()
+        when = moment.seen_from(resource.zone.name) if moment else now
         out.lines(console, _explained(resource, when, console.width))
     out.notes(scene.notes)
 

@@ -12,6 +12,7 @@ from hibernator.api.hibernateplan import PlanHolidays, Schedule
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
 from hibernator.api.timewindowscaler import ScalerHolidays
 from hibernator.cli.offline import scalers
+from hibernator.cli.offline.daysoff import days_off
 from hibernator.cli.offline.loading.documents import Document
 from hibernator.schedule.holidays import Holidays, load_holidays
 from hibernator.schedule.plan import PlanTimeline
@@ -80,14 +81,15 @@ class Scene:
     notes: tuple[str, ...]
 
 
-def stage(documents: Sequence[Document]) -> Scene:
-    """Put the documents together."""
-    builder = _Builder(documents)
+def stage(documents: Sequence[Document], years: range) -> Scene:
+    """Put the documents together, with the holidays of these years."""
+    builder = _Builder(documents, years)
     return Scene(tuple(builder.resources()), tuple(builder.notes))
 
 
 class _Builder:
-    def __init__(self, documents: Sequence[Document]) -> None:
+    def __init__(self, documents: Sequence[Document], years: range) -> None:
+        self._years = years
         self.notes: list[str] = []
         self._documents = documents
         self._maps = {each.key: each for each in documents if each.is_a("ConfigMap")}
@@ -167,7 +169,7 @@ class _Builder:
         return tuple(found)
 
     def _holidays(self, document: Document, block: Block) -> Holidays:
-        data: dict[str, str] = {}
+        found = None
         if block and block.source_ref and block.mode != "ignore":
             key = ("", "ConfigMap", document.namespace, block.source_ref.name)
             source = self._maps.get(key)
@@ -177,22 +179,12 @@ class _Builder:
                     "not among the files: no day of it counts as a holiday."
                 )
             else:
-                data = text_data(source)
-        holidays, problems = load_holidays(block, data)
+                found = days_off(source, self._years)
+        holidays, problems = load_holidays(block, found)
         self.notes += [
             f"{document.title} leaves out a holiday: {problem.message}. {problem.fix}" for problem in problems
         ]
         return holidays
-
-
-def text_data(config_map: Document) -> dict[str, str]:
-    """The entries of a ConfigMap that are text."""
-    data = config_map.part("data")
-    return (
-        {key: value for key, value in data.items() if isinstance(value, str)}
-        if isinstance(data, dict)
-        else {}
-    )
 
 
 def age(document: Document) -> tuple[str, str]:

@@ -12,8 +12,11 @@ from hibernator.cli.offline.scene import Scene, stage
 from hibernator.cli.offline.together import duplicates
 
 
-def read_scene(files: Sequence[str]) -> Scene:
-    """Everything in the files that has a timeline; ends the command if a mistake is in the way."""
+def read_scene(files: Sequence[str], years: range) -> Scene:
+    """Everything in the files that has a timeline; ends the command if a mistake is in the way.
+
+    Only in these years are there holidays from ConfigMaps.
+    """
     loaded = load(files)
     mistakes = list(loaded.mistakes)
     for document in loaded.documents:
@@ -29,7 +32,7 @@ def read_scene(files: Sequence[str]) -> Scene:
                 f"{document.title} is in the old format, and shown as if converted: {order(document)}"
             )
             notes += modern.notes
-    scene = stage(documents)
+    scene = stage(documents, years)
     if not scene.resources:
         raise CliError(
             "There is no HibernatePlan and no TimeWindowScaler in these files.",

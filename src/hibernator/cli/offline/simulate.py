@@ -22,9 +22,10 @@ def run(
     width: int | None,
     now: Instant | None,
 ) -> None:
+    now = now or Instant.now()
     period = times.Range(times.parse("--from", start), times.parse("--to", end), DAYS)
-    scene = read_scene(files)
-    strips = laid_out(scene, period, now or Instant.now())
+    scene = read_scene(files, times.years_of(now, period.start, period.end))
+    strips = laid_out(scene, period, now)
     match output:
         case Output.JSON:
             out.data(contract.render(strips))

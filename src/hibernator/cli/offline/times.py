@@ -12,6 +12,7 @@ from typing import TypeVar
 from whenever import Date, Instant, PlainDateTime, Time
 
 from hibernator.cli.exits import CliError, Exit
+from hibernator.schedule.daysoff import years_around
 
 T = TypeVar("T")
 
@@ -50,8 +51,7 @@ def parse(option: str, text: str | None) -> Moment | None:
         value = _value(text)
     except ValueError as error:
         raise CliError(f"{option} {text}: {error}.", hint=_HINT, code=Exit.USAGE) from error
-    year = value.year if isinstance(value, Date) else value.to_tz("UTC").year
-    if not FIRST_YEAR <= year <= LAST_YEAR:
+    if not FIRST_YEAR <= _year(value) <= LAST_YEAR:
         raise CliError(
             f"{option} {text}: only the years {FIRST_YEAR} to {LAST_YEAR} can be shown.", code=Exit.USAGE
         )
@@ -74,6 +74,16 @@ def _checked(read: Callable[[str], T], text: str) -> T:
         return read(text)
     except ValueError as error:
         raise ValueError("there is no such moment in the calendar") from error
+
+
+def years_of(now: Instant, *moments: Moment | None) -> range:
+    """The years whose holidays matter to what is shown: around the moments, or around now."""
+    years = [_year(moment.value) for moment in moments if moment] or [_year(now)]
+    return years_around(min(years), max(years) + 1)
+
+
+def _year(value: Instant | Date) -> int:
+    return value.year if isinstance(value, Date) else value.to_tz("UTC").year
 
 
 @dataclass(frozen=True, slots=True)

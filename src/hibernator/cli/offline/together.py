@@ -6,12 +6,11 @@ from typing import Any
 
 import msgspec
 
-from hibernator.api.hibernateplan import PlanHolidays
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
+from hibernator.cli.offline.daysoff import days_off, text_data
 from hibernator.cli.offline.loading.documents import Document, Mistake
 from hibernator.cli.offline.scene import Standing, age, standing_of
-from hibernator.schedule.holidays import load_holidays
 
 
 def duplicates(documents: Sequence[Document]) -> Iterator[Mistake]:
@@ -52,20 +51,19 @@ def rivals(documents: Sequence[Document]) -> Iterator[Mistake]:
                 )
 
 
-def unreadable_holidays(documents: Sequence[Document]) -> Iterator[Mistake]:
+def unreadable_holidays(documents: Sequence[Document], years: range) -> Iterator[Mistake]:
     """Entries that are neither a date nor a calendar, in ConfigMaps from which holidays are taken."""
     for document in holiday_sources(documents):
         data = document.part("data")
         if not isinstance(data, dict):
             continue
-        texts = {key: value for key, value in data.items() if isinstance(value, str)}
-        for key in data.keys() - texts.keys():
+        for key in data.keys() - text_data(document).keys():
             yield document.mistake(
                 Problem(f"data.{key}", data[key], "the value must be text", "Put it in quotes.")
             )
-        _, problems = load_holidays(PlanHolidays(), texts)
-        for problem in problems:
-            yield document.mistake(problem._replace(path=f"data.{problem.value}"))
+        for problem in days_off(document, years).problems:
+            is_entry = problem.path != "data"
+            yield document.mistake(problem._replace(path=f"data.{problem.value}") if is_entry else problem)
 
 
 def holiday_sources(documents: Sequence[Document]) -> list[Document]:

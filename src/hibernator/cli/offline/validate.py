@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import typer
+from whenever import Instant
 
 from hibernator.api.kinds import all_kinds
 from hibernator.cli.exits import Exit
@@ -12,17 +13,19 @@ from hibernator.cli.offline.checks import mistakes
 from hibernator.cli.offline.loading.documents import OLD_GROUP, Document, load
 from hibernator.cli.offline.report import counted, ordered, sentence
 from hibernator.cli.offline.scene import stage
+from hibernator.cli.offline.times import years_of
 from hibernator.cli.offline.together import duplicates, holiday_sources, rivals, unreadable_holidays
 
 
 def run(files: Sequence[str]) -> None:
+    years = years_of(Instant.now())
     loaded = load(files)
     found = [*loaded.mistakes]
     for document in loaded.documents:
         found += mistakes(document)
     found += duplicates(loaded.documents)
     found += rivals(loaded.documents)
-    found += unreadable_holidays(loaded.documents)
+    found += unreadable_holidays(loaded.documents, years)
     for mistake in ordered(found):
         out.line(sentence(mistake))
     ours = [document for document in loaded.documents if _is_ours(document)]
@@ -32,7 +35,7 @@ def run(files: Sequence[str]) -> None:
     out.line(_summary(ours))
     known = {document.place for document in (*ours, *holiday_sources(loaded.documents))}
     others = [document for document in loaded.documents if document.place not in known]
-    notes = list(stage(loaded.documents).notes)
+    notes = list(stage(loaded.documents, years).notes)
     if others:
         notes.append(f"not checked, because the kinds are not ours: {_kinds(others)}.")
     out.notes(notes)
