@@ -36,6 +36,14 @@ class ItemCount(Model):
     ] = None
 
 
+class HourlySaving(Model):
+    cpu_cores: Annotated[float | None, says("CPU cores not used.")] = None
+    memory_gib: Annotated[float | None, says("GiB of memory not used.")] = msgspec.field(
+        default=None, name="memoryGiB"
+    )
+    nodes: Annotated[float | None, says("Machines not used.")] = None
+
+
 class TargetStatus(Model):
     name: Annotated[str, says("The target.", maxLength=LONGEST_NAME)]
     state: Annotated[TargetState, says("How far it is in the current operation.")]
@@ -44,6 +52,7 @@ class TargetStatus(Model):
     finished_at: Annotated[datetime | None, says("When work on it ended.")] = None
     message: Annotated[str, says("What happened, in words.")] = ""
     items: Annotated[ItemCount | None, says("How many items it has, and how many are done.")] = None
+    saving: Annotated[HourlySaving | None, says("What each hour of its sleep saves.")] = None
 
 
 class ActiveException(Model):
@@ -68,13 +77,6 @@ class OperationResult(Model):
     message: Annotated[str, says("What happened, in words.")] = ""
 
 
-class HourlySaving(Model):
-    cpu_cores: Annotated[float | None, says("CPU cores not used.")] = None
-    memory_gib: Annotated[float | None, says("GiB of memory not used.")] = msgspec.field(
-        default=None, name="memoryGiB"
-    )
-
-
 class Cycle(Model):
     cycle: Annotated[int, says("The number of the cycle.")]
     saving: Annotated[HourlySaving | None, says("What each hour of this sleep saves.")] = None
@@ -89,6 +91,7 @@ class Savings(Model):
     memory_gib_hours: Annotated[float | None, says("Hours of GiB of memory not used.")] = msgspec.field(
         default=None, name="memoryGiBHours"
     )
+    node_hours: Annotated[float | None, says("Hours of machines not used.")] = None
     since: Annotated[datetime | None, says("Since when this is counted.")] = None
 
 

@@ -7,7 +7,7 @@ import msgspec
 from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
-from hibernator.api.planstatus import HibernatePlanStatus, OperationResult, TargetStatus
+from hibernator.api.planstatus import HibernatePlanStatus, HourlySaving, OperationResult, TargetStatus
 from hibernator.decisions.author import RETRIED_BY, author
 from hibernator.decisions.hibernateplan import RETRY, direction
 from hibernator.decisions.hibernateplan_status import states
@@ -79,8 +79,23 @@ def _targets(plan: HibernatePlan, before: HibernatePlanStatus, after: HibernateP
                 "operation": operation.lower(),
                 "attempts": target.attempts or 0,
                 "cycle": after.cycle or 0,
+                **(_saving(plan, target) if named == "slept" else {}),
             }
             yield News(f"target.{named}", target.message, data, Instant(target.finished_at))
+
+
+def _saving(plan: HibernatePlan, target: TargetStatus) -> dict[str, int | str]:
+    """What its sleep saves in an hour, in whole numbers, and in which zone that hour is."""
+    saving = target.saving or HourlySaving()
+    type_ = next((one.type for one in plan.spec.targets if one.name == target.name), "")
+    return {
+        "type": type_,
+        "items": (target.items.done if target.items else None) or 0,
+        "cpuMillicores": round((saving.cpu_cores or 0.0) * 1000),
+        "memoryMiB": round((saving.memory_gib or 0.0) * 1024),
+        "nodes": round(saving.nodes or 0.0),
+        "timezone": plan.spec.schedule.timezone,
+    }
 
 
 def _became(target: TargetStatus, operation: str) -> str:

@@ -31,9 +31,12 @@ class Saving:
 
     cpu_cores: float = 0.0
     memory_gib: float = 0.0
+    nodes: float = 0.0  # machines, where it is machines that sleep
 
     def __add__(self, other: "Saving") -> "Saving":
-        return Saving(self.cpu_cores + other.cpu_cores, self.memory_gib + other.memory_gib)
+        return Saving(
+            self.cpu_cores + other.cpu_cores, self.memory_gib + other.memory_gib, self.nodes + other.nodes
+        )
 
 
 NOTHING: Final = Saving()
@@ -63,12 +66,13 @@ class Entry(Model):
     was: dict[str, Any] | None = None
     cpu_cores: float = 0.0
     memory_gib: float = msgspec.field(default=0.0, name="memoryGiB")
+    nodes: float = 0.0
     note: str = ""
     woken: bool = False
 
     @property
     def saving(self) -> Saving:
-        return Saving(self.cpu_cores, self.memory_gib)
+        return Saving(self.cpu_cores, self.memory_gib, self.nodes)
 
 
 Entries = Mapping[str, Entry]
@@ -113,6 +117,7 @@ def _entry(kept: Entry | None, item: Item, cycle: int, identity: str) -> Entry:
         was=dict(item.restore),
         cpu_cores=float(item.saving.cpu_cores),  # as it is read back, so that nothing is written anew
         memory_gib=float(item.saving.memory_gib),
+        nodes=float(item.saving.nodes),
     )
 
 

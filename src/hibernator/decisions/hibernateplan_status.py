@@ -177,7 +177,8 @@ def _folded(target: TargetStatus, outcome: Outcome, retries: int, now: Instant) 
         case "working":
             return _replace(target, message=outcome.message)
         case "done":
-            return with_state(target, "Completed", outcome.message, now)
+            saving = hourly(outcome.saving) if outcome.saving != NOTHING else None
+            return with_state(_replace(target, saving=saving), "Completed", outcome.message, now)
         case "failed" if (target.attempts or 1) <= retries:
             minutes = pause(target.attempts or 1) / 60
             again = f"{outcome.message} Tried again after {minutes:g} min."
@@ -223,9 +224,17 @@ def _with_saving(status: HibernatePlanStatus, slept: list[Saving]) -> HibernateP
         return status
     last = status.history[-1]
     before = last.saving or HourlySaving()
-    total = sum(slept, Saving(before.cpu_cores or 0.0, before.memory_gib or 0.0))
-    saving = HourlySaving(cpu_cores=round(total.cpu_cores, 3), memory_gib=round(total.memory_gib, 3))
-    return _replace(status, history=(*status.history[:-1], _replace(last, saving=saving)))
+    so_far = Saving(before.cpu_cores or 0.0, before.memory_gib or 0.0, before.nodes or 0.0)
+    return _replace(status, history=(*status.history[:-1], _replace(last, saving=hourly(sum(slept, so_far)))))
+
+
+def hourly(saving: Saving) -> HourlySaving:
+    """As the status says it, to the thousandth."""
+    return HourlySaving(
+        cpu_cores=round(saving.cpu_cores, 3),
+        memory_gib=round(saving.memory_gib, 3),
+        nodes=round(saving.nodes, 3) or None,
+    )
 
 
 def _saved(status: HibernatePlanStatus, now: Instant) -> Savings | None:
@@ -233,10 +242,12 @@ def _saved(status: HibernatePlanStatus, now: Instant) -> Savings | None:
     last = status.history[-1] if status.history else None
     if last is None or last.saving is None or last.sleep is None or last.sleep.finished_at is None:
         return status.savings
-    hours = (whole_second(now) - last.sleep.finished_at).total_seconds() / 3600
+    # A clock that was set back has no hours to take away again.
+    hours = max(0.0, (whole_second(now) - last.sleep.finished_at).total_seconds() / 3600)
     before = status.savings or Savings(since=last.sleep.started_at)
     return Savings(
         cpu_core_hours=round((before.cpu_core_hours or 0.0) + hours * (last.saving.cpu_cores or 0.0), 3),
         memory_gib_hours=round((before.memory_gib_hours or 0.0) + hours * (last.saving.memory_gib or 0.0), 3),
+        node_hours=round((before.node_hours or 0.0) + hours * (last.saving.nodes or 0.0), 3) or None,
         since=before.since,
     )

@@ -123,7 +123,7 @@ def _item(group: Document, known: Shapes) -> Item:
         return Item(key=key, note="wanted no nodes already")
     types = group.get("instanceTypes") or ()
     # Which of several types its nodes are of is AWS's choice: the first is a fair guess.
-    saving = total(known, list(types[:1]) * size.desired)
+    saving = total(known, list(types[:1] or ("",)) * size.desired)
     return Item(key=key, restore={"arn": group["nodegroupArn"], **size.document()}, saving=saving)
 
 

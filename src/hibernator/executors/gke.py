@@ -172,14 +172,14 @@ async def _item(place: GkePlace, pool: _Pool) -> Item:
 
 async def _saving(place: GkePlace, pool: _Pool) -> Saving:
     """What its machines have. An estimate is worth no failure."""
+    nodes = sum(pool.sizes)
     type_ = (pool.found.get("config") or {}).get("machineType")
     url = _GROUP.search((pool.found.get("instanceGroupUrls") or ("",))[0])
     if not type_ or not url:
-        return Saving()
+        return Saving(nodes=nodes)
     path = f"compute/v1/projects/{url[1]}/zones/{url[2]}/machineTypes/{part(type_)}"
     try:
         machine = await place.project.read("compute", path)
     except ExecutorError:
-        return Saving()
-    nodes = sum(pool.sizes)
-    return Saving(machine.get("guestCpus", 0) * nodes, machine.get("memoryMb", 0) * nodes / 1024)
+        return Saving(nodes=nodes)
+    return Saving(machine.get("guestCpus", 0) * nodes, machine.get("memoryMb", 0) * nodes / 1024, nodes)
