@@ -59,7 +59,14 @@ def _values() -> dict[str, Schema]:
         "webhooks": _object(enabled=_FLAG, certificateSecret=_TEXT),
         "crds": _object(install=_FLAG),
         "serviceAccount": _object(name=_NAME, annotations=_WORDS),
-        "networkPolicy": _object(enabled=_FLAG, egressPorts={"type": "array", "items": _PORT}),
+        "networkPolicy": _object(
+            enabled=_FLAG,
+            apiServers={
+                "type": "array",
+                "items": {"type": "string", "pattern": "^[0-9a-fA-F.:]+/[0-9]{1,3}$"},
+            },
+            egressPorts={"type": "array", "items": _PORT},
+        ),
         "serviceMonitor": _object(
             enabled=_FLAG, labels=_WORDS, interval={"type": "string", "pattern": "^([0-9]+(ms|s|m|h))+$"}
         ),

@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from admission.scalers import beta, window
+from hibernator.admission import pathsecret
 from hibernator.admission.application import application
 from hibernator.admission.endpoint import Address
 from hibernator.admission.keeper import ConversionRegistration, Keeper
+from hibernator.admission.paths import Gate
+from hibernator.admission.pathsecret import OwnPaths
 from hibernator.admission.registration import CONVERT, CustomResourceDefinition
 from hibernator.admission.review import conversion
 from hibernator.admission.secret import OwnCertificates, follow
@@ -79,8 +82,10 @@ class Replica:
     """One process of the operator, as far as webhooks go."""
 
     server: WebhookServer
+    gate: Gate
     keeper: Keeper
     secrets: Cache[Secret]
+    keys: Cache[Secret]
     definitions: Cache[CustomResourceDefinition]
     running: Sequence[asyncio.Task[None]]
 
@@ -96,20 +101,23 @@ class Replica:
 
 @contextlib.asynccontextmanager
 async def replica(client: Client, scalers: Scalers, namespace: str, clock: Clock) -> AsyncIterator[Replica]:
-    server = WebhookServer(
-        application({CONVERT: conversion({"TimeWindowScaler": converted})}), host="127.0.0.1", port=0
-    )
+    gate = Gate((CONVERT,))
+    converting = conversion({"TimeWindowScaler": converted})
+    server = WebhookServer(application({CONVERT: converting}, gate), host="127.0.0.1", port=0)
     endpoint = Address(f"https://127.0.0.1:{server.port}")
-    secrets = OwnCertificates.cache(client, namespace)
+    secrets, keys = OwnCertificates.cache(client, namespace), OwnPaths.cache(client, namespace)
     definitions = ConversionRegistration.cache(client, scalers.definition)
     follow(secrets, server)
+    pathsecret.follow(keys, gate)
     certificates = OwnCertificates(client, secrets, namespace, endpoint.names, clock)
     registration = ConversionRegistration(client, definitions, scalers.definition)
-    keeper = Keeper(certificates, [registration], endpoint, server)
-    running = [asyncio.create_task(part.run()) for part in (secrets, definitions, server)]
-    up = Replica(server, keeper, secrets, definitions, running)
+    paths = OwnPaths(client, keys, namespace, gate, clock)
+    keeper = Keeper(certificates, paths, [registration], endpoint, server)
+    running = [asyncio.create_task(part.run()) for part in (secrets, keys, definitions, server)]
+    up = Replica(server, gate, keeper, secrets, keys, definitions, running)
     try:
         await secrets.wait_synced()
+        await keys.wait_synced()
         await definitions.wait_synced()
         yield up
     finally:

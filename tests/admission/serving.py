@@ -11,17 +11,21 @@ from whenever import Instant
 
 from hibernator.admission.application import application
 from hibernator.admission.certificates import Keyring, first
+from hibernator.admission.paths import Gate, PathKey
 from hibernator.admission.review import Handler
 from hibernator.admission.server import WebhookServer
 
 LOCAL = frozenset(["127.0.0.1"])
+KEY = PathKey(Instant.from_utc(2026, 3, 2), b"k" * 32)
 
 
 @contextlib.asynccontextmanager
 async def serving(
     handlers: Mapping[str, Handler], ring: Keyring | None = None, **limits: Any
 ) -> AsyncIterator[WebhookServer]:
-    server = WebhookServer(application(handlers, **limits), host="127.0.0.1", port=0)
+    gate = Gate(tuple(handlers))
+    gate.use([KEY])
+    server = WebhookServer(application(handlers, gate, **limits), host="127.0.0.1", port=0)
     server.use((ring or first(LOCAL, Instant.now())).current)
     running = asyncio.create_task(server.run())
     try:

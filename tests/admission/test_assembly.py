@@ -16,7 +16,9 @@ from hibernator.admission.assembly import add_webhooks, handlers, webhook_server
 from hibernator.admission.certificates import ANNOUNCEMENT, LIFETIME, RENEWAL, first, to_data
 from hibernator.admission.endpoint import Address
 from hibernator.admission.metrics import METRICS
-from hibernator.admission.registration import DEFINITIONS, CustomResourceDefinition
+from hibernator.admission.paths import Gate, registered
+from hibernator.admission.pathsecret import NAME as PATHS, keys_of
+from hibernator.admission.registration import CONVERT, DEFINITIONS, CustomResourceDefinition
 from hibernator.admission.secret import NAME
 from hibernator.admission.server import WebhookServer
 from hibernator.admission.webhooks.configurations import MUTATING, VALIDATING
@@ -53,12 +55,14 @@ async def operating(
     manager = Manager(health)
     trail = Trail(Store(Database("sqlite:////nowhere/audit.db"), now=clock.now), identity="unused")
     served = handlers(client, clock, AuditSpool(client, trail, namespace))
-    server = webhook_server("127.0.0.1:0", metrics, served)
+    gate = Gate(tuple(served))
+    server = webhook_server("127.0.0.1:0", metrics, served, gate)
     controller = add_webhooks(
         manager,
         health,
         client,
         server,
+        gate,
         Address(f"https://127.0.0.1:{server.port}/"),
         namespace=namespace,
         metrics=metrics,
@@ -145,26 +149,29 @@ async def test_certificates_are_replaced_when_their_time_has_come(
     await operator.clock.advance((LIFETIME - RENEWAL).total("seconds"))
     both = await bundle(client, scalers, lambda text: text != old)
     assert both.startswith(old)
-    await _asked(operator, old)
+    await _asked(client, namespace, operator, old)
     await operator.clock.advance(ANNOUNCEMENT.total("seconds"))
     new = both.removeprefix(old)
-    await _served(operator, new)
+    await _served(client, namespace, operator, new)
     await converting(client, scalers, namespace)
 
 
-async def _asked(operator: Operator, trusted: bytes) -> None:
+async def _asked(client: Client, namespace: str, operator: Operator, trusted: bytes) -> None:
+    keys = keys_of(await client.get(SECRETS, PATHS, namespace))
+    assert keys
     async with trusting(trusted) as session:
-        url = f"https://127.0.0.1:{operator.server.port}/convert"
+        path = registered(keys, operator.clock.now()).path(CONVERT)
+        url = f"https://127.0.0.1:{operator.server.port}{path}"
         async with session.post(url, json=conversion_review()) as answer:
             assert answer.status == 200
 
 
-async def _served(operator: Operator, authority: bytes) -> None:
+async def _served(client: Client, namespace: str, operator: Operator, authority: bytes) -> None:
     """Return when the server proves who it is by a certificate of this authority."""
     async with asyncio.timeout(30):
         while True:
             with contextlib.suppress(aiohttp.ClientConnectorCertificateError):
-                return await _asked(operator, authority)
+                return await _asked(client, namespace, operator, authority)
 
 
 async def test_certificates_of_others_are_served_and_announced_from_a_folder(
@@ -176,4 +183,4 @@ async def test_certificates_of_others_are_served_and_announced_from_a_folder(
     async with operating(client, scalers, namespace, tmp_path):
         assert await bundle(client, scalers, theirs.bundle.__eq__) == theirs.bundle
         await converting(client, scalers, namespace)
-        assert await client.list(SECRETS, namespace) == []
+        assert [one.metadata.name for one in await client.list(SECRETS, namespace)] == [PATHS]

@@ -9,16 +9,20 @@ from typing import Any
 
 import aiohttp
 import pytest
+from structlog.testing import capture_logs
 from whenever import Instant
 
 from admission.scalers import alpha, beta, window
-from admission.serving import LOCAL, conversion_review, serving, trusting
+from admission.serving import KEY, LOCAL, conversion_review, serving, trusting
 from hibernator.admission.application import application
 from hibernator.admission.certificates import Keyring, first
+from hibernator.admission.metrics import METRICS, REQUESTS
+from hibernator.admission.paths import Gate
 from hibernator.admission.review import AdmissionRequest, Allowed, Denied, Verdict, admission, conversion
 from hibernator.admission.server import WebhookServer
 from hibernator.api.conversion import converted
 from hibernator.api.core import ConfigMap
+from hibernator.kube.metrics import Metrics
 
 CONVERT = conversion({"TimeWindowScaler": converted})
 SHARE = window(replicas="50%")
@@ -41,8 +45,8 @@ async def client(ring: Keyring) -> AsyncIterator[aiohttp.ClientSession]:
         yield session
 
 
-def url(server: WebhookServer, path: str = "/convert") -> str:
-    return f"https://127.0.0.1:{server.port}{path}"
+def url(server: WebhookServer, webhook: str = "/convert") -> str:
+    return f"https://127.0.0.1:{server.port}{KEY.path(webhook)}"
 
 
 async def ask(session: aiohttp.ClientSession, server: WebhookServer, review: Any) -> Any:
@@ -134,12 +138,9 @@ async def test_json_with_a_charset_is_json(server: WebhookServer, client: aiohtt
         assert answer.status == 200
 
 
-@pytest.mark.parametrize(("method", "path", "status"), [("GET", "/convert", 405), ("POST", "/other", 404)])
-async def test_other_methods_and_paths_are_refused(
-    server: WebhookServer, client: aiohttp.ClientSession, method: str, path: str, status: int
-) -> None:
-    async with client.request(method, url(server, path), json={}) as answer:
-        assert answer.status == status
+async def test_other_methods_are_refused(server: WebhookServer, client: aiohttp.ClientSession) -> None:
+    async with client.get(url(server)) as answer:
+        assert answer.status == 405
 
 
 async def _in_chunks() -> AsyncIterator[bytes]:
@@ -247,7 +248,7 @@ async def test_a_certificate_that_does_not_fit_its_key_is_refused_and_the_old_on
 
 
 async def test_nobody_is_let_in_before_there_is_a_certificate() -> None:
-    server = WebhookServer(application({}), host="127.0.0.1", port=0)
+    server = WebhookServer(application({}, Gate(())), host="127.0.0.1", port=0)
     running = asyncio.create_task(server.run())
     await asyncio.sleep(0)
     assert not server.listening.is_set()
@@ -334,3 +335,59 @@ async def test_a_webhook_is_a_function_from_a_request_to_a_verdict(review: Any, 
         "kind": "AdmissionReview",
         "response": {"uid": "4711", **expected},
     }
+
+
+STRANGERS = ["/convert", "/validate", "/", "/admin", f"/{'0' * 64}/convert", f"{KEY.path('/convert')}/"]
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
+@pytest.mark.parametrize("path", STRANGERS)
+async def test_who_does_not_know_the_path_gets_nothing_but_a_404(
+    server: WebhookServer, client: aiohttp.ClientSession, method: str, path: str
+) -> None:
+    address = f"https://127.0.0.1:{server.port}{path}"
+    async with client.request(method, address, json=conversion_review()) as answer:
+        assert (answer.status, await answer.read(), answer.headers["connection"]) == (404, b"", "close")
+
+
+async def test_a_stranger_is_turned_away_before_the_body_is_read(ring: Keyring) -> None:
+    never = asyncio.Event()
+
+    async def stalled() -> AsyncIterator[bytes]:
+        yield b"{"
+        await never.wait()
+
+    async with serving({"/convert": CONVERT}, ring) as server, trusting(ring.bundle) as client:
+        headers = {"Content-Type": "application/json"}
+        address = f"https://127.0.0.1:{server.port}/convert"
+        async with asyncio.timeout(60), client.post(address, data=stalled(), headers=headers) as answer:
+            assert answer.status == 404
+        never.set()
+
+
+async def test_no_path_is_in_the_log_or_in_the_metrics_whatever_happens(ring: Keyring) -> None:
+    metrics = Metrics(METRICS)
+
+    async def broken(_body: bytes) -> bytes:
+        raise RuntimeError
+
+    async def endless(body: bytes) -> bytes:
+        await asyncio.Event().wait()
+        return body
+
+    handlers = {"/convert": CONVERT, "/broken": broken, "/slow": endless}
+    with capture_logs() as lines:
+        async with (
+            serving(handlers, ring, metrics=metrics, deadline=0.05) as server,
+            trusting(ring.bundle) as client,
+        ):
+            for webhook in handlers:
+                async with client.post(url(server, webhook), json={}) as answer:
+                    assert answer.status >= 400
+            async with client.post(f"https://127.0.0.1:{server.port}/guess", json={}) as answer:
+                assert answer.status == 404
+    said = str(lines) + metrics.text().decode()
+    assert [line["webhook"] for line in lines] == ["/broken", "/slow"]
+    assert metrics.value(REQUESTS, "unknown", "404") == 1
+    assert not any(KEY.path(webhook)[:20] in said for webhook in handlers)
+    assert "guess" not in said

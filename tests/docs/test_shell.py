@@ -8,10 +8,12 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from hibernator.admission.pathsecret import NAME
 from hibernator.controlplane.binaries import find_or_build
 from hibernator.controlplane.cluster import KubectlError, running as control_plane
 from hibernator.controlplane.progress import PlainReporter
@@ -210,6 +212,33 @@ def _asked_for(text: str) -> str:
         if each["kind"] == "ScheduleException":
             each["metadata"].setdefault("annotations", {})["hibernator.ardikabs.com/requested-by"] = ADMIN
     return str(yaml.safe_dump_all(documents))
+
+
+async def test_a_key_that_leaked_is_replaced_by_deleting_its_secret(
+    plane: ClusterInTest, tmp_path: Path
+) -> None:
+    [remove] = blocks("docs/guides/webhooks.md", "sh")
+    address = f"127.0.0.1:{free_port()}"
+
+    def keys() -> str:
+        found = (
+            "get",
+            "secret",
+            NAME,
+            "-n",
+            HOME.namespace,
+            "--ignore-not-found",
+            "-o",
+            "jsonpath={.data.keys}",
+        )
+        return plane.kubectl(*found).stdout
+
+    webhooks: dict[str, Any] = {"webhook_listen": address, "webhook_url": f"https://{address}"}
+    async with running(plane.kubeconfig, "shop", home=HOME.namespace, **webhooks) as run:
+        await run.until(keys)
+        leaked = await asyncio.to_thread(keys)
+        await asyncio.to_thread(Shell(plane, tmp_path).type, remove.text)
+        await run.until(lambda: keys() not in {"", leaked})
 
 
 def test_the_setting_for_certificates_is_one(tmp_path: Path) -> None:

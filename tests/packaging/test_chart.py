@@ -72,6 +72,7 @@ def test_every_value_stands_in_values_yaml_with_its_default() -> None:
         ({"settings": {"database": "sqlite:////elsewhere.db"}}, "database"),
         ({"image": {"digest": "sha256:abc"}}, "digest"),
         ({"networkPolicy": {"egressPorts": [70000]}}, "egressPorts"),
+        ({"networkPolicy": {"apiServers": ["api.example.com"]}}, "apiServers"),
         ({"serviceAccount": {"name": "Not A Name"}}, "name"),
     ],
 )
@@ -219,3 +220,15 @@ def _plain(document: Document) -> Document:
         if metadata.get("annotations") == {}:
             del metadata["annotations"]
     return document
+
+
+def test_the_webhooks_can_be_kept_to_the_addresses_of_api_servers(helm: Helm) -> None:
+    def rules(*values: str) -> dict[str, Any]:
+        policy = one(helm.render(*values), "NetworkPolicy")
+        return {rule["ports"][0]["port"]: rule.get("from") for rule in policy["spec"]["ingress"]}
+
+    assert rules() == {"metrics": None, "webhooks": None}
+    assert rules("--set=networkPolicy.apiServers={10.0.0.0/28,fd00::/64}") == {
+        "metrics": None,
+        "webhooks": [{"ipBlock": {"cidr": "10.0.0.0/28"}}, {"ipBlock": {"cidr": "fd00::/64"}}],
+    }

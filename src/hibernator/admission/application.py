@@ -6,18 +6,20 @@ from typing import Final
 
 import msgspec
 import structlog
-from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hibernator.admission.metrics import METRICS, REQUESTS, SECONDS
+from hibernator.admission.paths import Gate
 from hibernator.admission.review import Handler
 from hibernator.kube.clock import steady
 from hibernator.kube.metrics import Metrics
 
 DEADLINE: Final = 5.0  # seconds for one request, all in all
 LARGEST_BODY: Final = 16 * 1024 * 1024  # bytes; API servers send objects, of 1.5 MB at most, one by one
+
+_STRANGER: Final = "unknown"  # the path under which all requests that are not from an API server are counted
 
 _log: Final = structlog.get_logger(__name__)
 
@@ -30,29 +32,42 @@ class _Refusal(Exception):  # noqa: N818 — no error of ours: the peer asked fo
 
 def application(
     handlers: Mapping[str, Handler],
+    gate: Gate,
     *,
     metrics: Metrics | None = None,
     deadline: float = DEADLINE,
     largest_body: int = LARGEST_BODY,
-) -> Starlette:
-    """An application with one path for each webhook."""
+) -> ASGIApp:
+    """An application that serves each webhook at the path that the gate has for it, and nothing else.
+
+    What comes to any other path is turned away before its body is read: it is not from an API server.
+    """
     metrics = metrics or Metrics(METRICS)
 
-    def route(path: str, handler: Handler) -> Route:
-        async def endpoint(request: Request) -> Response:
-            began = steady()
-            answer = await _answer(handler, request, deadline, largest_body)
-            metrics.count(REQUESTS, path, str(answer.status_code))
-            metrics.observe(SECONDS, steady() - began, path)
-            return answer
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        answer = await answered(Request(scope, receive))
+        await answer(scope, receive, send)
 
-        return Route(path, endpoint, methods=["POST"])
+    async def answered(request: Request) -> Response:
+        webhook = gate.webhook(request.scope["path"])
+        if not webhook:
+            metrics.count(REQUESTS, _STRANGER, "404")
+            return Response(status_code=404, headers={"connection": "close"})
+        if request.method != "POST":
+            return Response(status_code=405, headers={"allow": "POST"})
+        began = steady()
+        answer = await _answer(webhook, handlers[webhook], request, deadline, largest_body)
+        metrics.count(REQUESTS, webhook, str(answer.status_code))
+        metrics.observe(SECONDS, steady() - began, webhook)
+        return answer
 
-    return Starlette(routes=[route(path, handler) for path, handler in handlers.items()])
+    return application
 
 
-async def _answer(handler: Handler, request: Request, deadline: float, largest_body: int) -> Response:
-    path = request.url.path
+async def _answer(
+    webhook: str, handler: Handler, request: Request, deadline: float, largest_body: int
+) -> Response:
+    # Never the path of the request in a log line: whoever knows it is taken for an API server.
     try:
         async with asyncio.timeout(deadline):
             answer = await handler(await _body(request, largest_body))
@@ -63,10 +78,10 @@ async def _answer(handler: Handler, request: Request, deadline: float, largest_b
     except msgspec.DecodeError as error:
         return PlainTextResponse(f"The body is not a review: {error}\n", 400)
     except TimeoutError:
-        _log.warning("webhook request took too long", path=path, seconds=deadline)
+        _log.warning("webhook request took too long", webhook=webhook, seconds=deadline)
         return PlainTextResponse(f"No answer within {deadline:g} s\n", 504)
     except Exception:  # noqa: BLE001 — whatever a handler does, the API server gets an answer
-        _log.exception("webhook request failed", path=path)
+        _log.exception("webhook request failed", webhook=webhook)
         return PlainTextResponse("An error on our side; see the log of hibernator\n", 500)
     return Response(answer, media_type="application/json")
 

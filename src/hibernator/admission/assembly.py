@@ -1,18 +1,23 @@
 """Adds the webhooks to a replica: every one serves them, the leader keeps certificates and registration.
 
-server = webhook_server(":9443", metrics, handlers(client, clock, spool))
-add_webhooks(manager, health, client, server, Service("hibernator-webhook", namespace), …)
+served = handlers(client, clock, spool)
+gate = Gate(tuple(served))
+server = webhook_server(":9443", metrics, served, gate)
+add_webhooks(manager, health, client, server, gate, Service("hibernator-webhook", namespace), …)
 """
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from hibernator.admission import pathsecret
 from hibernator.admission.application import application
 from hibernator.admission.denials import on_record
 from hibernator.admission.endpoint import Endpoint
 from hibernator.admission.folder import MountedCertificates
 from hibernator.admission.keeper import Certificates, ConversionRegistration, Keeper, Registration
+from hibernator.admission.paths import Gate
+from hibernator.admission.pathsecret import OwnPaths
 from hibernator.admission.registration import CONVERT
 from hibernator.admission.review import Handler, admission, conversion
 from hibernator.admission.secret import OwnCertificates, follow
@@ -42,10 +47,10 @@ def handlers(client: Client, clock: Clock, spool: AuditSpool) -> Mapping[str, Ha
     }
 
 
-def webhook_server(listen: str, metrics: Metrics, served: Mapping[str, Handler]) -> WebhookServer:
+def webhook_server(listen: str, metrics: Metrics, served: Mapping[str, Handler], gate: Gate) -> WebhookServer:
     """A server for all of them, where `listen` says, as host:port."""
     host, _, port = listen.rpartition(":")
-    app = application(served, metrics=metrics)
+    app = application(served, gate, metrics=metrics)
     return WebhookServer(app, host=host.strip("[]"), port=int(port), metrics=metrics)
 
 
@@ -54,6 +59,7 @@ def add_webhooks(
     health: Health,
     client: Client,
     server: WebhookServer,
+    gate: Gate,
     endpoint: Endpoint,
     *,
     namespace: str,
@@ -64,7 +70,7 @@ def add_webhooks(
     only_namespace: str = "",
     configuration: str = configurations.NAME,
 ) -> Controller:
-    """Certificates come from the folder, if there is one, else from a Secret in the namespace.
+    """Certificates come from the folder, if there is one, else from a Secret; paths from a Secret always.
 
     The clock is the real one unless a test knows better: certificates mean nothing in any other time.
     """
@@ -75,8 +81,11 @@ def add_webhooks(
         configurations.WebhookRegistration.cache(client, kind, configuration)
         for kind in (configurations.MUTATING, configurations.VALIDATING)
     ]
+    keys = OwnPaths.cache(client, namespace)
+    pathsecret.follow(keys, gate)
     sources: list[Source] = [
         Watches(definitions, _everything),
+        Watches(keys, _everything),
         *(Watches(cache, _everything) for cache in found),
     ]
     certificates: Certificates
@@ -92,7 +101,8 @@ def add_webhooks(
         ConversionRegistration(client, definitions, definition),
         *(configurations.WebhookRegistration(client, cache, scope, configuration) for cache in found),
     )
-    keeper = Keeper(certificates, registrations, endpoint, server)
+    paths = OwnPaths(client, keys, namespace, gate, clock)
+    keeper = Keeper(certificates, paths, registrations, endpoint, server)
     controller = Controller(
         "webhooks",
         keeper.reconcile,
@@ -103,8 +113,15 @@ def add_webhooks(
     )
     manager.add("webhooks", server.run)
     manager.add_controller(controller)
-    health.ready_if("webhooks", lambda: "" if server.listening.is_set() else "waiting for a certificate")
+    health.ready_if("webhooks", lambda: _missing(server, gate))
     return controller
+
+
+def _missing(server: WebhookServer, gate: Gate) -> str:
+    """What a replica has to wait for before it can be asked; empty when it can."""
+    if not server.listening.is_set():
+        return "waiting for a certificate"
+    return "" if gate.is_open else "waiting for the keys of its paths"
 
 
 def _everything(_obj: Any) -> Iterable[Key]:

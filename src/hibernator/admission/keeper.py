@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from hibernator.admission.endpoint import Endpoint
+from hibernator.admission.pathsecret import Renewed
 from hibernator.admission.registration import DEFINITIONS, CustomResourceDefinition, correction
 from hibernator.admission.secret import Announce
 from hibernator.admission.server import WebhookServer
@@ -18,6 +19,11 @@ _STARTING: Final = 10.0  # seconds that the server may take to listen once it ha
 class Certificates(Protocol):
     async def renew(self, announce: Announce) -> float:
         """Do what is due and say in how many seconds to come again; `announce` tells whom to trust."""
+
+
+class Paths(Protocol):
+    async def renew(self) -> Renewed:
+        """Do what is due and say whose paths to register, and in how many seconds to come again."""
 
 
 class Registration(Protocol):
@@ -51,22 +57,30 @@ class Keeper:
     def __init__(
         self,
         certificates: Certificates,
+        paths: Paths,
         registrations: Sequence[Registration],
         endpoint: Endpoint,
         server: WebhookServer,
     ) -> None:
         self._certificates = certificates
+        self._paths = paths
         self._registrations = registrations
         self._endpoint = endpoint
         self._server = server
 
     async def reconcile(self, _key: Key) -> Result:
         """Renew and register what has to be."""
-        return Result(await self._certificates.renew(self._announce))
+        paths = await self._paths.renew()
+        endpoint = self._endpoint.at(paths.key.path)
 
-    async def _announce(self, bundle: bytes | None) -> None:
+        async def announce(bundle: bytes | None) -> None:
+            await self._announce(endpoint, bundle)
+
+        return Result(min(paths.after, await self._certificates.renew(announce)))
+
+    async def _announce(self, endpoint: Endpoint, bundle: bytes | None) -> None:
         # Whoever is sent here shall find the door open.
         async with asyncio.timeout(_STARTING):
             await self._server.listening.wait()
         for registration in self._registrations:
-            await registration.register(self._endpoint, bundle)
+            await registration.register(endpoint, bundle)

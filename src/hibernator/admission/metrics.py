@@ -8,7 +8,8 @@ REQUESTS = Metric(
     "hibernator_webhook_requests_total",
     "counter",
     ("path", "code"),
-    "Requests of API servers to the webhooks, by HTTP status. All but 200 deserve a look at the log.",
+    "Requests to the webhooks, by HTTP status. All but 200 deserve a look at the log; those to an `unknown` "
+    "path came from no API server.",
 )
 SECONDS = Metric(
     "hibernator_webhook_seconds", "histogram", ("path",), "How long an API server waited for a webhook."

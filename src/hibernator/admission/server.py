@@ -5,7 +5,7 @@ import contextlib
 import os
 import ssl
 
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from hibernator.admission.certificates import Pair
 from hibernator.admission.metrics import CERTIFICATE_END, METRICS
@@ -16,7 +16,7 @@ from hibernator.kube.serving import Server
 class WebhookServer:
     """Has its port from the start, lets callers in once it has a certificate, and runs until cancelled."""
 
-    def __init__(self, app: Starlette, *, host: str = "", port: int, metrics: Metrics | None = None) -> None:
+    def __init__(self, app: ASGIApp, *, host: str = "", port: int, metrics: Metrics | None = None) -> None:
         self._server = Server(app, host=host, port=port, tls=self._front())
         self._metrics = metrics or Metrics(METRICS)
         self._pair: Pair | None = None

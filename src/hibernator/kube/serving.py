@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from typing import Final
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 _DRAINING: Final = 1  # seconds for requests that are being answered when the server stops
 # Go gives up an idle connection after 90 s. Were we the first to, a request could meet the end of its own.
@@ -22,9 +22,7 @@ class CannotListenError(Exception):
 class Server:
     """Serves an application. Without a host it listens on every address, of IPv4 and IPv6 alike."""
 
-    def __init__(
-        self, app: Starlette, *, host: str = "", port: int, tls: ssl.SSLContext | None = None
-    ) -> None:
+    def __init__(self, app: ASGIApp, *, host: str = "", port: int, tls: ssl.SSLContext | None = None) -> None:
         self._app = app
         self._socket = _bound(host.strip("[]"), port)  # as IPv6 addresses are written before a port
         self._tls = tls

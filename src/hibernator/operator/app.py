@@ -11,6 +11,7 @@ import aiohttp
 from hibernator.admission import metrics as admission
 from hibernator.admission.assembly import add_webhooks, handlers, webhook_server
 from hibernator.admission.endpoint import Address, Endpoint, Service
+from hibernator.admission.paths import Gate
 from hibernator.approvals.people import Naming, read_naming
 from hibernator.approvals.rego import Rego
 from hibernator.audit.database import Database
@@ -126,11 +127,14 @@ async def operator(
         for controller in controllers(settings, means, manager, elector, connectors, rego, session):
             manager.add_controller(controller)
         if settings.webhook_listen:
+            served = handlers(client, clock, spool)
+            gate = Gate(tuple(served))
             add_webhooks(
                 manager,
                 health,
                 writer,
-                webhook_server(settings.webhook_listen, metrics, handlers(client, clock, spool)),
+                webhook_server(settings.webhook_listen, metrics, served, gate),
+                gate,
                 endpoint(settings),
                 namespace=settings.namespace,
                 only_namespace=settings.watch_namespace,

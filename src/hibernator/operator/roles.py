@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hibernator.admission.pathsecret import NAME as PATHS
 from hibernator.admission.secret import NAME as CERTIFICATES
 from hibernator.admission.webhooks.configurations import MUTATING, NAME as WEBHOOKS, VALIDATING
 from hibernator.api.aianalysis import ANALYSES
@@ -113,7 +114,7 @@ OPERATOR_HOME: Final = (
     to(LEASES, "create"),
     to(LEASES, "get", "patch", names=(LEASE,)),
     to(SECRETS, "create"),
-    to(SECRETS, *_READ, "patch", names=(CERTIFICATES,)),
+    to(SECRETS, *_READ, "patch", names=(CERTIFICATES, PATHS)),
 )
 
 # Where connectors with keys are. Bound to the operator by whoever has such a namespace, and nowhere else: it

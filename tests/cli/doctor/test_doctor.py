@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import http.server
 import json
+import re
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -185,6 +186,7 @@ def test_without_an_operator_nobody_leads_and_nobody_converts(installation: Inst
     assert found["leader"]["saw"] == "no replica leads"
     assert found["webhooks"]["level"] == "fail"
     assert "127.0.0.1" in found["webhooks"]["saw"]
+    assert not re.search("[0-9a-f]{64}", found["webhooks"]["saw"]), "the path is for API servers only"
     assert hibernator("detach", "--kubeconfig", installation.plane.kubeconfig).code == 0
     (detached,) = installation.about("webhooks")
     assert detached["level"] == "warn"

@@ -2,6 +2,7 @@
 
 import base64
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import msgspec
 from cryptography import x509
@@ -56,7 +57,8 @@ async def webhooks(patient: Patient) -> Findings:
         fix = (
             f"Nobody is behind {where}. Start the operator; if it is gone for good, run `hibernator detach`."
         )
-    yield Finding("webhooks", Level.FAIL, f"no conversion at {where}: {tried.message}", fix)
+    said = _without_path(tried.message, conversion["webhook"]["clientConfig"])
+    yield Finding("webhooks", Level.FAIL, f"no conversion at {where}: {said}", fix)
 
 
 async def certificates(patient: Patient) -> Findings:
@@ -117,7 +119,16 @@ async def _registered(patient: Patient, kind: Kind[Any]) -> bool:
 
 def _where(client: dict[str, Any]) -> str:
     service = client.get("service")
-    return f"Service {service['namespace']}/{service['name']}" if service else str(client.get("url", ""))
+    if service:
+        return f"Service {service['namespace']}/{service['name']}"
+    return "https://" + urlsplit(str(client.get("url", ""))).netloc
+
+
+def _without_path(message: str, client: dict[str, Any]) -> str:
+    """What the API server says, without the path that only API servers shall know."""
+    service = client.get("service")
+    path = str(service.get("path", "")) if service else urlsplit(str(client.get("url", ""))).path
+    return message.replace(path, "/…") if path.strip("/") else message
 
 
 async def _anybody(patient: Patient, client: dict[str, Any]) -> bool:
