@@ -6,14 +6,21 @@ from typing import Any
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 
-from hibernator.admission.denials import denial, on_record
+from hibernator.admission.application import DEADLINE
+from hibernator.admission.denials import PATIENCE, WITHIN, Keep, denial, on_record
 from hibernator.admission.review import AdmissionRequest, Allowed, Denied, Verdict
+from hibernator.admission.webhooks.configurations import TIMEOUT_SECONDS
+from hibernator.admission.webhooks.deletion import deletion
 from hibernator.audit.chain import Entry
 from hibernator.audit.database import Database
+from hibernator.audit.event import AuditEvent
 from hibernator.audit.reading import Filter, Reader
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
+from hibernator.kube.clock import SystemClock
+from hibernator.kube.errors import Conflict
 from support.trail import NOON, eventually
 
 REFUSED = Denied("spec.schedule.timezone is 'Mars': no such zone.")
@@ -107,3 +114,55 @@ def test_a_service_account_and_a_name_that_is_yet_to_come_are_told_as_they_are()
     nameless = {"kind": "HibernatePlan", "metadata": {"generateName": "nights-"}}
     told = denial(request(userInfo=robot, object=nameless), REFUSED, NOON)
     assert (told.actor.type, told.resource.name) == ("serviceaccount", "nights-")
+
+
+async def never(_told: AuditEvent, /, *, patience: float) -> None:
+    """A database that does not answer, and an API server that does not either."""
+    await asyncio.Event().wait()
+
+
+async def broken(_told: AuditEvent, /, *, patience: float) -> None:
+    raise TypeError("event is given twice")
+
+
+async def refused(_told: AuditEvent, /, *, patience: float) -> None:
+    raise Conflict("the object has been modified")
+
+
+@pytest.mark.parametrize("keep", [never, broken, refused])
+async def test_a_refusal_stays_one_whatever_becomes_of_its_record(keep: Keep) -> None:
+    with capture_logs() as lines:
+        assert await on_record(refuse, keep, lambda: NOON, 0.05)(request()) == REFUSED
+    [line] = lines
+    assert (line["event"], line["user"]) == ("admission record is in memory only", "bob@example.com")
+
+
+@pytest.mark.parametrize("document", [{"kind": ["a", "list"]}, {"metadata": None}, {"metadata": "none"}, []])
+async def test_a_refusal_stays_one_whatever_was_to_be_written(document: Any) -> None:
+    assert await on_record(refuse, never, lambda: NOON, 0.05)(request(object=document)) == REFUSED
+
+
+@pytest.mark.parametrize("keep", [never, broken, refused])
+async def test_a_deletion_goes_on_whatever_becomes_of_its_record(keep: Keep) -> None:
+    document = {"kind": "HibernatePlan", "metadata": {"name": "nights", "uid": "1"}}
+    with capture_logs():
+        judge = deletion(keep, SystemClock(), 0.05)
+        assert await judge(request(operation="DELETE", oldObject=document)) == Allowed()
+
+
+async def test_a_refusal_that_was_judged_too_late_to_be_waited_for_is_told_from_memory(
+    database: Database,
+) -> None:
+    trail = Trail(Store(database, now=lambda: NOON), identity="test")
+    with capture_logs():
+        assert await on_record(refuse, trail.record_now, lambda: NOON, 0.0)(request()) == REFUSED
+    assert trail.waiting == 1
+
+
+def test_judging_and_recording_end_before_the_application_and_that_before_the_api_server() -> None:
+    assert PATIENCE < WITHIN < DEADLINE < TIMEOUT_SECONDS
+
+
+def test_a_refusal_that_quotes_a_whole_manifest_is_cut() -> None:
+    told = denial(request(), Denied("x" * 100_000), NOON)
+    assert len(told.error) == 1024

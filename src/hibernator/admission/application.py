@@ -16,7 +16,7 @@ from hibernator.admission.review import Handler
 from hibernator.kube.clock import steady
 from hibernator.kube.metrics import Metrics
 
-DEADLINE: Final = 5.0  # seconds for one request, all in all
+DEADLINE: Final = 4.0  # seconds for one request, all in all; API servers wait for five
 LARGEST_BODY: Final = 16 * 1024 * 1024  # bytes; API servers send objects, of 1.5 MB at most, one by one
 
 _STRANGER: Final = "unknown"  # the path under which all requests that are not from an API server are counted

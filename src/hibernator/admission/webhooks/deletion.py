@@ -2,40 +2,32 @@
 
 A controller sees that something is gone, without a name; a webhook hears the name, and not whether it came to
 that. So the wish is an event of its own, durable before the API server is answered, and whoever tells of the
-end looks there for the name. No deletion fails for this, or waits longer than a second.
+end looks there for the name. No deletion fails for this, or waits longer than three seconds.
 """
 
+import asyncio
 from typing import Any, Final
 
-import structlog
 from whenever import Instant
 
-from hibernator.admission.denials import PATIENCE, Judge, Keep
+from hibernator.admission.denials import WITHIN, Judge, Keep, recorded
 from hibernator.admission.review import AdmissionRequest, Allowed, Verdict
 from hibernator.api.meta import Object
 from hibernator.audit import asked
 from hibernator.audit.event import AuditEvent, Resource, event, person
 from hibernator.kube.clock import Clock
-from hibernator.kube.errors import ApiError
 
 PATH: Final = "/delete"
 
-_log: Final = structlog.get_logger(__name__)
 
-
-def deletion(keep: Keep, real: Clock) -> Judge:
+def deletion(keep: Keep, real: Clock, within: float = WITHIN) -> Judge:
     """The clock is the one of the API server, which says when something began to go."""
 
     async def written_down(request: AdmissionRequest) -> Verdict:
+        until = asyncio.get_running_loop().time() + within
         is_going = request.old(Object).metadata.deletion_timestamp is not None
         if not request.dry_run and not is_going:
-            try:
-                await keep(_wish(request, real.now()), patience=PATIENCE)
-            except (ApiError, OSError, TimeoutError) as error:
-                user = request.user_info.username
-                _log.warning(
-                    "who deletes this is in memory only", name=request.name, user=user, why=str(error)
-                )
+            await recorded(keep, request, lambda: _wish(request, real.now()), until)
         return Allowed()
 
     return written_down
