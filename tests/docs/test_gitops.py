@@ -10,7 +10,8 @@ import yaml
 
 from hibernator.controlplane.cluster import KubectlError
 from hibernator.decisions.scaler_mark import ANNOTATION
-from hibernator.decisions.scaling import ASLEEP_MARK, Horizontal, Keda, Patch, Place, Workload, steps
+from hibernator.decisions.scaling import Horizontal, Keda, Patch, Place, Workload, steps
+from hibernator.decisions.sleepmark import MARK
 from hibernator.executors.workloadscaler_kinds import BUILT_IN
 from support.cluster import ClusterInTest
 from tools.gotools import ARGO_CD, FLUX_HELM, FLUX_KUSTOMIZE, crds
@@ -59,7 +60,7 @@ def test_the_table_names_the_fields_of_each_kind(kind: str, fields: set[str]) ->
 
 
 def test_the_table_names_the_annotations() -> None:
-    for annotation in (ASLEEP_MARK, ANNOTATION):
+    for annotation in (MARK, ANNOTATION):
         assert f"`/metadata/annotations/{annotation.replace('/', '~1')}`" in PAGE
 
 

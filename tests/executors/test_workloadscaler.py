@@ -16,7 +16,7 @@ from hibernator.kube.client import Client
 from support.cluster import ClusterInTest
 from support.foreign_kinds import install
 from support.own_cluster import OwnCluster
-from support.plan_scenes import PlanScene
+from support.plan_scenes import WOKEN_BY, PlanScene
 from support.scaler_scenes import hpa, workload
 
 NOW = Instant("2026-03-02T20:00:00Z")
@@ -74,9 +74,12 @@ async def test_a_keda_scaled_object_is_paused_at_zero_and_its_workload_left_to_i
     asleep = scene.get("scaledobjects", "web")["metadata"]["annotations"]
     assert asleep["autoscaling.keda.sh/paused-replicas"] == "0"
     assert scene.replicas() == 2
-    assert (await executor.discover(job(scene)))[0].restore is None
+    (seen,) = await executor.discover(job(scene))
+    assert seen.asleep
+    assert seen.restore == item.restore
     await executor.wake(job(scene), saved(item))
-    assert scene.get("scaledobjects", "web")["metadata"]["annotations"] == before
+    awake = scene.get("scaledobjects", "web")["metadata"]["annotations"]
+    assert awake == before | {WOKEN_BY: "/1"}
 
 
 async def test_a_kind_with_a_scale_subresource_sleeps_by_its_own_path(

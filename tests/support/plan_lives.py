@@ -168,6 +168,10 @@ async def live(
             for source in controller.sources:
                 await source.cache.wait_synced()
             await _until_quiet(client, controller, key, clock)
+        except BaseExceptionGroup as group:
+            if group.subgroup(Killed):  # one of several writes at once was the last
+                raise Killed from group
+            raise
         finally:
             for task in caches:
                 task.cancel()

@@ -24,6 +24,7 @@ _PATHS = {
         ("apis/hibernator.ardikabs.com/v1alpha1", "ScheduleException", "scheduleexceptions"),
     )
 }
+WOKEN_BY = "hibernator.ardikabs.com/woken-by"  # the trace that a waking leaves
 ELSEWHERE = "hibernator-system"  # where the operator of a test lives: not among what it puts to sleep
 
 
@@ -80,9 +81,13 @@ def _shown(found: dict[str, Any]) -> dict[str, Any]:
     annotations = {
         key: value
         for key, value in found["metadata"].get("annotations", {}).items()
-        if "kubernetes.io" not in key and not key.startswith("deprecated.")
+        if "kubernetes.io" not in key and not key.startswith("deprecated.") and key != WOKEN_BY
     }
-    return {"spec": found["spec"], "annotations": annotations}
+    return {
+        "spec": found["spec"],
+        "annotations": annotations,
+        "labels": found["metadata"].get("labels", {}),
+    }
 
 
 def plan(*targets: dict[str, Any], name: str = "nights", **spec: Any) -> dict[str, Any]:

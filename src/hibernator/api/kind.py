@@ -1,7 +1,7 @@
 """What the client needs to know to talk about a kind of object: where it lives and how it decodes."""
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from hibernator.api.meta import Object
 
@@ -36,3 +36,8 @@ class Kind(Generic[T]):
             parts += ["namespaces", namespace]
         parts += [part for part in (self.plural, name, subresource) if part]
         return "/" + "/".join(parts)
+
+
+def partial(kind: Kind[Any]) -> Kind[Object]:
+    """The same kind, of whose objects only the metadata is asked for: enough to learn that a write was done."""
+    return Kind(Object, kind.group, kind.version, kind.kind, kind.plural, kind.namespaced, partial=True)

@@ -5,7 +5,6 @@ is remembered in between (laid-out timelines, progress, what the API server hold
 saves work: a new process finds all of it again.
 """
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,7 +14,7 @@ from whenever import Instant
 
 from hibernator.api.hibernateplan import PLANS, HibernatePlan, Target
 from hibernator.api.kind import Kind
-from hibernator.api.meta import Object
+from hibernator.api.meta import Object, ObjectMeta
 from hibernator.api.plan_checks import check_plan
 from hibernator.api.planstatus import HibernatePlanStatus
 from hibernator.api.problem import Problem
@@ -41,24 +40,29 @@ from hibernator.decisions.hibernateplan import (
     only_looks,
 )
 from hibernator.decisions.hibernateplan_journal import journaled
+from hibernator.decisions.hibernateplan_keeping import is_woken, missing, strangers
 from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL
 from hibernator.decisions.hibernateplan_status import Outcome, last_operation, last_result, standing, states
 from hibernator.decisions.hibernateplan_words import tells
-from hibernator.executors.protocol import Job
+from hibernator.executors.protocol import ExecutorError, Job
 from hibernator.executors.registry import Registry
 from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, For, Key, Result, Watches
-from hibernator.kube.errors import ApiError
+from hibernator.kube.errors import Conflict
 from hibernator.kube.events import Recorder
 from hibernator.kube.metrics import Metrics
 from hibernator.kube.patch import encode, merge_patch
+from hibernator.kube.store import order
+from hibernator.kube.together import together
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.problems import check_schedule
 
 RESTORE_MAPS: Final = Kind(Object, "", "v1", "ConfigMap", "configmaps")  # without the data
+
+CONFIRM_SECONDS: Final = 60.0  # until the next try to make sure that something is awake
 
 log = structlog.get_logger(__name__)
 _Problems = tuple[Problem, ...]
@@ -70,8 +74,9 @@ class _Memory:
 
     uid: str
     stored: dict[str, Stored] | None = None
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    outcomes: dict[str, tuple[Attempt, Outcome]] = field(default_factory=dict)
     progress: dict[str, Progress] = field(default_factory=dict)
+    woken: dict[str, int] = field(default_factory=dict)  # targets that this process has woken, in which cycle
     looked: tuple[int, str] | None = None  # the generation and state that a dry run looked at
     laid_out: tuple[object, PlanTimeline, tuple[str, ...]] | None = None
     problems: tuple[int, _Problems, _Problems] | None = None
@@ -121,10 +126,11 @@ class PlanReconciler:
             memory = self._memories[key] = _Memory(plan.metadata.uid)
         try:
             return await self._pass(plan, memory)
-        except (ApiError, TimeoutError, OSError):
-            # Nobody knows what was written: read it again.
+        except BaseException:
+            # What was written is not known, also where a time-out or the end of the lease cut the pass short.
             memory.stored = None
             memory.progress.clear()
+            memory.woken.clear()
             raise
 
     async def _pass(self, plan: HibernatePlan, memory: _Memory) -> Result:
@@ -133,22 +139,35 @@ class PlanReconciler:
             if is_deleted(plan):
                 return Result()
             plan = await self._set_finalizers(plan, (*plan.metadata.finalizers, FINALIZER))
-        if last_operation(plan.status) == "Wake":
-            await self._forget_woken(plan, memory)  # before which whoever wrote this status may have died
+        later = await self._forget_woken(plan, memory, now)  # before which the last process may have died
         seen = await self._gather(plan, memory, now)
         decision = decide(seen, now)
         if decision.release:
+            await self._read_again(plan)
             return await self._release(plan, memory)
-        plan = await self._write_status(plan, decision.status, now)
+        written = await self._write_status(plan, decision.status, now)
+        if written is plan and decision.runs:
+            await self._read_again(plan)
+        plan = written
         self._tell(plan, memory)
         if not only_looks(plan):
             memory.outcomes.clear()
-        await self._forget_woken(plan, memory)
+        later = min(later, await self._forget_woken(plan, memory, now))
         after = await self._work(plan, memory, decision, now)
-        return Result(min(after, await self._keep_asleep(plan, memory, now)))
+        return Result(min(after, later, await self._keep_asleep(plan, memory, now)))
+
+    async def _read_again(self, plan: HibernatePlan) -> None:
+        """Make sure that the plan is what the cache says, before anything is done that cannot be undone.
+
+        A watch may be minutes behind: that of a replica that has just begun to lead, for example.
+        """
+        fresh = await self._client.get(PLANS, plan.metadata.name, plan.metadata.namespace)
+        if fresh.metadata.resource_version != plan.metadata.resource_version:
+            self._plans.wrote(fresh)
+            raise Conflict("the plan has changed since the watch told of it")
 
     async def _gather(self, plan: HibernatePlan, memory: _Memory, now: Instant) -> Seen:
-        stored, broken = await self._stored(plan, memory)
+        stored, broken = await self._stored(plan, memory, now)
         about_time, others = self._problems(plan, memory)
         problems = (*about_time, *others, *broken)
         mine = self._exceptions.find(shared.BY_PLAN, f"{plan.metadata.namespace}/{plan.metadata.name}")
@@ -171,7 +190,7 @@ class PlanReconciler:
             changed=frozenset(
                 name for name, one in stored.items() if name in by_name and one.kept.target != by_name[name]
             ),
-            outcomes=memory.outcomes,
+            outcomes=_current(plan, memory.outcomes),
             exceptions=exception_entries(mine),
             problems=problems,
             unreadable=bool(broken),
@@ -179,20 +198,39 @@ class PlanReconciler:
         )
 
     async def _stored(
-        self, plan: HibernatePlan, memory: _Memory
+        self, plan: HibernatePlan, memory: _Memory, now: Instant
     ) -> tuple[Mapping[str, Stored], tuple[Problem, ...]]:
+        namespace, name = plan.metadata.namespace, plan.metadata.name
+        known = {
+            one.metadata.name: one.metadata
+            for one in self._restore_maps.find(shared.BY_PLAN, f"{namespace}/{name}")
+        }
+        if memory.stored is not None and _was_changed(memory.stored, known, self._restore_maps.seen):
+            memory.stored = None
+            memory.progress.clear()
         if memory.stored is None:
-            namespace, name = plan.metadata.namespace, plan.metadata.name
             quiet = plan.status.current_operation is None and standing(plan.status, ()) == "Awake"
-            if quiet and not self._restore_maps.find(shared.BY_PLAN, f"{namespace}/{name}"):
+            if quiet and not known:
                 memory.stored = {}
-            else:
-                try:
-                    memory.stored = await self._restore.load(namespace, name)
-                except ValueError as error:
-                    fix = "Correct what was changed by hand in the ConfigMaps hibernator-restore-*."
-                    return {}, (Problem("restore data", name, f"it cannot be read: {error}", fix),)
+                return {}, ()
+            try:
+                stored = await self._restore.load(namespace, name)
+            except ValueError as error:
+                fix = "Correct what was changed by hand in the ConfigMaps hibernator-restore-*."
+                return {}, (Problem("restore data", name, f"it cannot be read: {error}", fix),)
+            for run in missing(plan, stored.keys()):
+                await self._recover(plan, run, stored, now)
+            memory.stored = stored
         return memory.stored, ()
+
+    async def _recover(self, plan: HibernatePlan, run: Run, stored: dict[str, Stored], now: Instant) -> None:
+        """Restore data was deleted by hand: the sleepers themselves say what they were."""
+        try:
+            await self._runner.recover(_job(plan, run, stored, now), stored)
+        except ExecutorError as error:
+            log.warning("restore data is missing and could not be recovered", target=run.name, why=str(error))
+        else:
+            log.warning("restore data was missing", target=run.name, recovered=run.name in stored)
 
     def _problems(self, plan: HibernatePlan, memory: _Memory) -> tuple[_Problems, _Problems]:
         """Mistakes about time, with which nothing can be done, and others, with which things can be woken."""
@@ -221,26 +259,59 @@ class PlanReconciler:
             memory.laid_out = made_of, *lay_out(plan, active, days_off)
         return memory.laid_out[1:]
 
-    async def _forget_woken(self, plan: HibernatePlan, memory: _Memory) -> None:
-        """Drop what is kept of targets that are awake, once the status says so."""
-        await self._stored(plan, memory)
-        stored, known = memory.stored or {}, states(plan.status)
-        for name in tuple(stored):
-            woken = name in known and known[name].state == "Completed"
-            if woken and direction(plan, plan.status, name) == "Wake":
-                await self._restore.drop(stored[name])
-                del stored[name]
+    async def _forget_woken(self, plan: HibernatePlan, memory: _Memory, now: Instant) -> float:
+        """Drop what is kept of targets that are awake; the seconds until more of it can go.
+
+        Nothing is dropped on the word of a cache. The plan is read again, and so is every item, unless this
+        process has had the answer to the write that woke it.
+        """
+        if last_operation(plan.status) != "Wake" and not strangers(plan):
+            return float("inf")
+        stored, _ = await self._stored(plan, memory, now)
+        names = [name for name, one in stored.items() if is_woken(plan, name, one.kept)]
+        if not names:
+            return float("inf")
+        await self._read_again(plan)
+        waits = [await self._forget(plan, memory, name, now) for name in names]
+        return min(waits)
+
+    async def _forget(self, plan: HibernatePlan, memory: _Memory, name: str, now: Instant) -> float:
+        stored = memory.stored or {}
+        kept = stored[name].kept
+        job = _job(plan, Run(name=name, operation="Wake"), stored, now)
+        try:
+            lingers = self._runner.lingers(kept.target.type)
+            if lingers is not None:
+                left = lingers - (now - _finished(plan, name, now)).total("seconds")
+                if 0 < left <= lingers:
+                    if not all(entry.woken for entry in kept.sleeping.values()):
+                        stored[name] = await self._runner.note_woken(job, stored[name])
+                    return left
+            failed: Mapping[str, ExecutorError] = {}
+            if lingers is not None or memory.woken.get(name) != job.cycle:
+                failed = await self._runner.confirm(job, kept)
+        except ExecutorError as error:
+            failed = {name: error}
+        if failed:
+            item, why = next(iter(failed.items()))
+            log.warning("restore data is kept: not everything is known to be awake", item=item, why=str(why))
+            return CONFIRM_SECONDS
+        await self._restore.drop(stored[name])
+        del stored[name]
+        return float("inf")
 
     async def _work(self, plan: HibernatePlan, memory: _Memory, decision: Decision, now: Instant) -> float:
         if not decision.runs:
             memory.progress.clear()
             return decision.after
         share = max(1, SLICE // len(decision.runs))
-        steps = await asyncio.gather(*(self._run(plan, memory, run, now, share) for run in decision.runs))
+        steps = await together(self._run(plan, memory, run, now, share) for run in decision.runs)
         for run, step in zip(decision.runs, steps, strict=True):
-            memory.outcomes[run.name] = step.outcome
+            memory.outcomes[run.name] = _attempt(plan, run.name), step.outcome
             if step.outcome.state != "working":
                 memory.progress.pop(run.name, None)
+            if step.outcome.state == "done" and run.operation == "Wake":
+                memory.woken[run.name] = plan.status.cycle or 0
         return min(decision.after, *(step.after for step in steps))
 
     async def _run(self, plan: HibernatePlan, memory: _Memory, run: Run, now: Instant, share: int) -> Step:
@@ -249,7 +320,7 @@ class PlanReconciler:
         if run.operation == "Look":
             return Step(await self._runner.look(job))
         progress = memory.progress.get(run.name)
-        attempt = Attempt(job.cycle, run.operation, job.attempt)
+        attempt = _attempt(plan, run.name)
         if progress is None or progress.of != attempt:
             progress = memory.progress[run.name] = Progress(attempt)
         progress.share = share
@@ -365,13 +436,50 @@ def plan_controller(means: Means, *, registry: Registry) -> Controller:
         sources=[
             For(plans),
             Watches(exceptions, lambda one: (Key(one.metadata.namespace, one.spec.plan_ref.name),)),
-            Watches(restore_maps, lambda _one: ()),
+            Watches(restore_maps, _of_restore_data),
         ],
         clock=means.clock,
         metrics=means.metrics,
         workers=means.workers,
     )
     return controller
+
+
+def _of_restore_data(found: Object) -> Iterable[Key]:
+    yield Key(found.metadata.namespace, found.metadata.labels.get(PLAN_LABEL, ""))
+
+
+def _was_changed(stored: Mapping[str, Stored], known: Mapping[str, ObjectMeta], seen: int) -> bool:
+    """Whether somebody else has written to what we hold, as far as the watch has come."""
+    held = {
+        part.found.metadata.name: part.found.metadata
+        for one in stored.values()
+        for part in one.parts.values()
+    }
+    for name, mine in held.items():
+        if name not in known and order(mine.resource_version) <= seen:
+            return True
+    return any(
+        name not in held or order(theirs.resource_version) > order(held[name].resource_version)
+        for name, theirs in known.items()
+        if not theirs.deletion_timestamp
+    )
+
+
+def _attempt(plan: HibernatePlan, name: str) -> Attempt:
+    known = states(plan.status).get(name)
+    number = (known.attempts if known else None) or 1
+    return Attempt(plan.status.cycle or 0, direction(plan, plan.status, name), number)
+
+
+def _current(plan: HibernatePlan, outcomes: Mapping[str, tuple[Attempt, Outcome]]) -> dict[str, Outcome]:
+    """The outcomes of what the status says is being done; those of anything else count for nothing."""
+    return {name: outcome for name, (of, outcome) in outcomes.items() if of == _attempt(plan, name)}
+
+
+def _finished(plan: HibernatePlan, name: str, now: Instant) -> Instant:
+    known = states(plan.status).get(name)
+    return Instant(known.finished_at) if known and known.finished_at else now
 
 
 def _slept_at(plan: HibernatePlan) -> Instant | None:
@@ -383,7 +491,8 @@ def _slept_at(plan: HibernatePlan) -> Instant | None:
 def _job(plan: HibernatePlan, run: Run, stored: Mapping[str, Stored], now: Instant) -> Job:
     """The target as the spec has it; on waking, as it was when it went to sleep."""
     known = states(plan.status).get(run.name)
-    target = next((one for one in plan.spec.targets if one.name == run.name), None)
+    wanted = next((one for one in plan.spec.targets if one.name == run.name), None)
+    target = wanted
     if run.operation == "Wake" and run.name in stored:
         target = stored[run.name].kept.target
     return Job(
@@ -392,6 +501,7 @@ def _job(plan: HibernatePlan, run: Run, stored: Mapping[str, Stored], now: Insta
         uid=plan.metadata.uid,
         cycle=plan.status.cycle or 0,
         target=target or Target(name=run.name, type="noop"),
+        wanted=wanted,
         attempt=(known.attempts if known else None) or 1,
         began=Instant(known.started_at) if known and known.started_at else now,
         now=now,

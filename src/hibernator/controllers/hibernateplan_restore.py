@@ -22,8 +22,9 @@ from hibernator.decisions.hibernateplan_restore import (
     parts,
     read,
 )
+from hibernator.executors.protocol import Permanent
 from hibernator.kube.client import Client
-from hibernator.kube.errors import NotFound
+from hibernator.kube.errors import AlreadyExists, Conflict, NotFound
 
 
 @dataclass(slots=True)
@@ -80,7 +81,13 @@ class RestoreData:
         for part in stored.parts.values():
             metadata = part.found.metadata
             try:
-                await self._client.delete(CONFIG_MAPS, metadata.name, metadata.namespace, uid=metadata.uid)
+                await self._client.delete(
+                    CONFIG_MAPS,
+                    metadata.name,
+                    metadata.namespace,
+                    uid=metadata.uid,
+                    resource_version=metadata.resource_version,
+                )
             except NotFound:
                 continue
             await self._let_go(part)
@@ -122,7 +129,20 @@ class RestoreData:
             },
             "data": data,
         }
-        return _part(await self._client.create(CONFIG_MAPS, body))
+        try:
+            return _part(await self._client.create(CONFIG_MAPS, body))
+        except AlreadyExists as error:
+            await self._complain_if_taken(body["metadata"]["name"], namespace)
+            raise Conflict("the restore data has a part that was not known of") from error
+
+    async def _complain_if_taken(self, name: str, namespace: str) -> None:
+        with suppress(NotFound):
+            found = await self._client.get(CONFIG_MAPS, name, namespace)
+            if found.metadata.labels.get(LABEL) != "true":
+                raise Permanent(
+                    f"The ConfigMap {name} is not Hibernator's, but has the name that restore data needs. "
+                    "Nothing sleeps without it. Delete that ConfigMap, then run `hibernator plan retry`."
+                )
 
 
 def _part(found: ConfigMap) -> _Part:

@@ -25,6 +25,7 @@ from hibernator.executors.protocol import (
     Throttled,
 )
 from hibernator.executors.registry import Registry
+from hibernator.kube.together import together
 
 SLICE: Final = 250  # items of a plan between two writes of its status
 AT_ONCE: Final = 16  # items of all plans together
@@ -123,7 +124,7 @@ class Runner:
             found = await self._registry[job.target.type].discover(job)
         except ExecutorError as error:
             return _gave_up(error, Progress())
-        awake = [item for item in found if item.restore is not None]
+        awake = [item for item in found if item.restore is not None and not item.asleep]
         saving = sum((item.saving for item in awake), Saving())
         message = (
             f"Dry run: {len(awake)} of {len(found)} items would sleep, which saves {saving.cpu_cores:g} CPU "
@@ -131,6 +132,35 @@ class Runner:
         )
         skipped = len(found) - len(awake)
         return Outcome(state="done", items=ItemCount(total=len(found), skipped=skipped), message=message)
+
+    async def recover(self, job: Job, stored: dict[str, Stored]) -> None:
+        """Write the restore data of a target anew from the marks of what sleeps for it."""
+        executor = self._registry[job.target.type]
+        entries = merge({}, await executor.asleep(job), job.cycle, executor.identity)
+        if entries:
+            kept = Kept(target=job.target, entries=entries)
+            stored[job.target.name] = await self._restore.save(job.namespace, job.plan, kept, None)
+
+    async def confirm(self, job: Job, kept: Kept) -> dict[str, ExecutorError]:
+        """Make sure that everything kept is awake since this cycle: wake what is not. Says what failed."""
+        executor = self._registry[job.target.type]
+        failed: dict[str, ExecutorError] = {}
+        todo = await self._to_wake(executor, job, kept)
+        await self._each(todo, lambda item: executor.wake(job, item), failed)
+        return failed
+
+    async def note_woken(self, job: Job, stored: Stored) -> Stored:
+        """Keep what was woken a while longer, as something that was woken."""
+        entries = {
+            key: msgspec.structs.replace(entry, woken=True) for key, entry in stored.kept.sleeping.items()
+        }
+        return await self._restore.save(
+            job.namespace, job.plan, Kept(target=stored.kept.target, entries=entries), stored
+        )
+
+    def lingers(self, type_: str) -> float | None:
+        """For how long a write to such a thing may still be carried out."""
+        return self._registry[type_].lingers
 
     async def keep_asleep(self, job: Job, kept: Kept) -> dict[str, ExecutorError]:
         """Put to sleep again what somebody else has woken, for the kinds that ask for it."""
@@ -160,26 +190,61 @@ class Runner:
         kept = Kept(target=job.target, entries=entries)
         if entries or before:
             stored[name] = await self._restore.save(job.namespace, job.plan, kept, before)
-        progress.todo = _saved(kept.sleeping)
+        seen = {item.key: item.seen for item in found}
+        progress.todo = [replace(item, seen=seen.get(item.key)) for item in _saved(kept.sleeping)]
         progress.skipped = len(entries) - len(progress.todo)
         progress.saving = sum((entry.saving for entry in kept.sleeping.values()), Saving())
 
     async def _prepare_wake(
         self, executor: Executor, job: Job, stored: dict[str, Stored], progress: Progress
     ) -> None:
-        del executor
         kept = stored[job.target.name].kept if job.target.name in stored else None
-        progress.todo = _saved(kept.sleeping) if kept else []
-        progress.skipped = len(kept.entries) - len(progress.todo) if kept else 0
+        progress.todo = await self._to_wake(executor, job, kept)
+        progress.skipped = len(kept.entries) - len(kept.sleeping) if kept else 0
+
+    async def _to_wake(self, executor: Executor, job: Job, kept: Kept | None) -> list[Saved]:
+        """What is kept, and what bears the plan's mark: either alone is enough."""
+        marked = {item.key: item for item in await executor.asleep(job)}
+        todo = {item.key: item for item in _saved(kept.sleeping)} if kept else {}
+        unmarked = todo.keys() - marked.keys()
+        covered = await self._covered(executor, job) if unmarked else frozenset[str]()
+        for key, item in marked.items():
+            known = todo.get(key)
+            was = item.restore or {}
+            # Of another thing by the same name its own mark knows better.
+            if known is None or known.restore.get(executor.identity) != was.get(executor.identity):
+                todo[key] = Saved(key=key, restore=was, seen=item.seen)
+            else:
+                todo[key] = replace(known, seen=item.seen)
+        for key in unmarked:
+            todo[key] = replace(todo[key], covered=key in covered)
+        return [todo[key] for key in sorted(todo)]
+
+    async def _covered(self, executor: Executor, job: Job) -> frozenset[str]:
+        """The keys of what the target covers as the plan has it now."""
+        wanted = job.wanted
+        if wanted is None or (wanted.type, wanted.connector_ref) != (
+            job.target.type,
+            job.target.connector_ref,
+        ):
+            return frozenset()
+        try:
+            found = await executor.discover(replace(job, target=wanted))
+        except Permanent:
+            return frozenset()
+        return frozenset(item.key for item in found)
 
     async def _release(self, job: Job, before: Stored, gone: dict[str, Entry]) -> None:
         """Wake what the plan does not cover any more, before it is forgotten."""
         if not gone:
             return
         executor = self._registry[before.kept.target.type]
-        was = replace(job, target=before.kept.target)
+        was = replace(job, target=before.kept.target, wanted=job.target)
+        todo = await self._to_wake(executor, was, Kept(target=before.kept.target, entries=gone))
         failed: dict[str, ExecutorError] = {}
-        await self._each(_saved(gone), lambda item: executor.wake(was, item), failed)
+        await self._each(
+            [item for item in todo if item.key in gone], lambda item: executor.wake(was, item), failed
+        )
         for error in failed.values():
             raise error
 
@@ -210,7 +275,7 @@ class Runner:
                 except ExecutorError as error:
                     failed[item.key] = error
 
-        await asyncio.gather(*map(one, items))
+        await together(map(one, items))
 
     async def _end(
         self,
@@ -263,6 +328,8 @@ class Runner:
             return
         asleep = {item.key for item in progress.todo} | progress.failed.keys()
         restless = set() if asleep else {item.key for item in progress.settling}
+        if self.lingers(job.target.type) is not None:
+            restless = before.kept.sleeping.keys() - asleep
         left = {
             key: msgspec.structs.replace(entry, woken=key in restless)
             for key, entry in before.kept.entries.items()

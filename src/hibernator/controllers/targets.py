@@ -22,9 +22,9 @@ from hibernator.api.core import DAEMON_SETS, DEPLOYMENTS, STATEFUL_SETS, DaemonS
 from hibernator.api.extensions import CustomResourceDefinition
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
+from hibernator.decisions import sleepmark
 from hibernator.decisions.scaler_mark import Mark, read_mark
 from hibernator.decisions.scaling import (
-    ASLEEP_MARK,
     ASLEEP_SELECTOR,
     KEDA_PAUSED_REPLICAS,
     Autoscaler,
@@ -178,8 +178,8 @@ class Targets:
     def marks(self, target: Target) -> Marks:
         """What scalers and plans left on the target and on what scales it, wherever they wrote last."""
         borne = [bearer.metadata.annotations for bearer in self._bearers(target)]
-        plans = (annotations.get(ASLEEP_MARK, "") for annotations in borne)
-        return Marks(tuple(map(read_mark, borne)), next(filter(None, plans), ""))
+        sleeping = filter(None, map(sleepmark.read_mark, borne))
+        return Marks(tuple(map(read_mark, borne)), next((mark.plan for mark in sleeping), ""))
 
     def _bearers(self, target: Target) -> list[Object]:
         """The target, and what scales it: where marks are left."""

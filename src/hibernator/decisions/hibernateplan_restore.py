@@ -47,13 +47,16 @@ class Item:
     """One thing that a target covers, as `discover` found it.
 
     `restore` is a plain JSON document with all that `wake` needs, readable by a person, and without secrets;
-    None says that the thing is asleep already, and `note` then says in words how so.
+    None says that the thing was asleep before this plan came, and `note` then says in words how so. A thing
+    that this plan has put to sleep says by its mark what it was: then `asleep` is true.
     """
 
     key: str  # the same each time, unique in the target, and telling: `Deployment/team-a/web`, `i-0a1b2c`
     restore: Mapping[str, Any] | None = field(default=None, hash=False)
     saving: Saving = NOTHING
     note: str = ""
+    asleep: bool = False
+    seen: Any = field(default=None, hash=False, compare=False)  # what was read, for who acts on it next
 
 
 class Entry(Model):

@@ -6,15 +6,17 @@ the count it is paused at. A DaemonSet has no number at all: it sleeps by a node
 that no node matches. Nor has a Job or a CronJob: those are suspended.
 
 A plan, unlike a scaler, comes only twice a day. It leaves its mark on what it puts to sleep, in the write
-that does it, and takes it off in the write that wakes: so that what was woken once is not woken again.
+that does it, and takes it off in the write that wakes (see `sleepmark`).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from hibernator.decisions import sleepmark
+from hibernator.decisions.sleepmark import Mark
+
 ASLEEP_SELECTOR: Final = "hibernator.ardikabs.com/asleep"
-ASLEEP_MARK: Final = "hibernator.ardikabs.com/asleep-by"
 KEDA_PAUSED_REPLICAS: Final = "autoscaling.keda.sh/paused-replicas"
 
 
@@ -39,6 +41,7 @@ class Workload:
     by_node_selector: bool = False  # a DaemonSet: one replica stands for "awake", none for "asleep"
     by_suspension: bool = False  # a Job or a CronJob: likewise
     path: tuple[str, ...] = ("spec", "replicas")  # where its kind keeps the number
+    left_open: bool = False  # its spec names no number, and its controller takes one by itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +123,7 @@ def is_reached(workload: Workload, autoscaler: Autoscaler | None, replicas: int)
     return workload.running == wanted
 
 
-def _to_replicas(workload: Workload, wanted: int) -> Patch:
+def _to_replicas(workload: Workload, wanted: int | None) -> Patch:
     if workload.by_node_selector:
         selector = {ASLEEP_SELECTOR: None if wanted else "true"}
         return Patch(place=workload.place, body={"spec": {"template": {"spec": {"nodeSelector": selector}}}})
@@ -132,25 +135,40 @@ def _to_replicas(workload: Workload, wanted: int) -> Patch:
     return Patch(place=workload.place, body=body)
 
 
-def to_sleep(workload: Workload, autoscaler: Autoscaler | None, mark: str) -> Patch | None:
+def to_sleep(workload: Workload, autoscaler: Autoscaler | None, mark: Mark) -> Patch | None:
     """The one write after which it sleeps and bears the mark; None when it sleeps already."""
     writes = steps(workload, autoscaler, 0)
-    return annotated(writes[0], ASLEEP_MARK, mark) if writes else None
+    return _with_metadata(writes[0], sleepmark.to_metadata(mark)) if writes else None
 
 
-def to_wake(workload: Workload, replicas: int) -> Patch:
-    """The one write after which it has its replicas again, and no mark; an autoscaler goes on from there."""
-    return annotated(_to_replicas(workload, reachable(workload, None, replicas)), ASLEEP_MARK, None)
+def to_wake(workload: Workload, replicas: int | None, trace: str) -> Patch:
+    """The one write after which it has its replicas again; an autoscaler goes on from there.
+
+    None is a number that its kind had left to its controller.
+    """
+    wanted = None if replicas is None else reachable(workload, None, replicas)
+    by_number = not (workload.by_node_selector or workload.by_suspension)
+    return _with_metadata(_to_replicas(workload, wanted if by_number else 1), sleepmark.from_metadata(trace))
 
 
-def to_unpause(scaled: Keda, paused_at: str | None) -> Patch:
+def to_unpause(scaled: Keda, paused_at: str | None, trace: str) -> Patch:
     """The one write after which KEDA does again what it did: mostly, to scale as it thinks best."""
-    body = {"metadata": {"annotations": {KEDA_PAUSED_REPLICAS: paused_at}}}
-    return annotated(Patch(place=scaled.place, body=body), ASLEEP_MARK, None)
+    woken = Patch(place=scaled.place, body={"metadata": sleepmark.from_metadata(trace)})
+    return annotated(woken, KEDA_PAUSED_REPLICAS, paused_at)
+
+
+def to_leave_awake(place: Place, trace: str) -> Patch:
+    """The write that wakes what is awake: it changes nothing but the version, and leaves its trace."""
+    return Patch(place=place, body={"metadata": sleepmark.from_metadata(trace)})
 
 
 def annotated(patch: Patch, annotation: str, value: str | None) -> Patch:
     """The same write with an annotation that it sets, or takes away."""
-    metadata = patch.body.get("metadata", {})
-    annotations = {**metadata.get("annotations", {}), annotation: value}
-    return Patch(place=patch.place, body={**patch.body, "metadata": {**metadata, "annotations": annotations}})
+    return _with_metadata(patch, {"annotations": {annotation: value}})
+
+
+def _with_metadata(patch: Patch, more: Mapping[str, Mapping[str, str | None]]) -> Patch:
+    metadata = dict(patch.body.get("metadata", {}))
+    for part, values in more.items():
+        metadata[part] = {**metadata.get(part, {}), **values}
+    return Patch(place=patch.place, body={**patch.body, "metadata": metadata})

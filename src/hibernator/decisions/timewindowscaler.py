@@ -16,7 +16,7 @@ from hibernator.api.timewindowscaler import TimeWindowScalerStatus
 from hibernator.decisions.conditions import Verdict, find, lay_over, whole_second
 from hibernator.decisions.journal import News
 from hibernator.decisions.scaler_mark import Mark
-from hibernator.decisions.scaling import ASLEEP_MARK
+from hibernator.decisions.sleepmark import MARK
 from hibernator.decisions.timewindowscaler_case import Case, Hold, case_of, drifted, hold_at, is_unrecorded
 from hibernator.decisions.timewindowscaler_journal import DEGRADED, journaled, scaling, told_of
 from hibernator.decisions.timewindowscaler_terms import (
@@ -116,7 +116,7 @@ def _let_sleep(case: Case, now: Instant) -> Decision:
     seen = case.seen
     message = (
         f"{seen.target} is asleep by HibernatePlan {seen.asleep_by} until that wakes it. "
-        f"To scale it before, remove its annotation {ASLEEP_MARK}."
+        f"To scale it before, remove its annotation {MARK}."
     )
     verdicts = [
         Verdict(READY, False, HIBERNATED, message),

@@ -23,6 +23,7 @@ from hibernator.executors.connections import Connections, Unusable
 from hibernator.executors.gcp import GcpProject, GcpRefusedError, part
 from hibernator.executors.gcp_tokens import NotLetInError
 from hibernator.executors.gke import GkePlace
+from hibernator.executors.insist import typed
 from hibernator.executors.logins import Doors, Login, who_in_aws
 from hibernator.executors.protocol import Job, Permanent, parameters_as
 from hibernator.executors.remote import (
@@ -35,7 +36,6 @@ from hibernator.executors.remote import (
     by_kubeconfig,
     enter,
 )
-from hibernator.executors.workloadscaler import typed
 from hibernator.kube import errors
 from hibernator.kube.client import Client
 from hibernator.kube.kubeconfig import Place

@@ -5,23 +5,24 @@ for disruption. What the workloads do is another target's business, and that one
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from hibernator.api.kind import Kind
+from hibernator.api.kind import Kind, partial
 from hibernator.api.parameters import KarpenterParameters
 from hibernator.api.planstatus import Rest
 from hibernator.decisions.hibernateplan_restore import Saving
-from hibernator.decisions.scaling import ASLEEP_MARK
+from hibernator.decisions.sleepmark import LABEL, TRACE, Mark, from_metadata, read_mark, to_metadata
 from hibernator.executors.clusters import Clusters
-from hibernator.executors.protocol import Executor, Item, Job, Permanent, Retryable, Saved, parameters
-from hibernator.executors.workloadscaler import selector_text, typed
+from hibernator.executors.insist import insist, typed
+from hibernator.executors.protocol import Executor, Item, Job, Permanent, Saved, parameters
+from hibernator.executors.workloadscaler import selector_text
 from hibernator.executors.workloadscaler_kinds import Anything, quantity
 from hibernator.kube import errors
 from hibernator.kube.client import Client
 
 NODE_POOLS: Final = Kind(Anything, "karpenter.sh", "v1", "NodePool", "nodepools", namespaced=False)
 _ZERO: Final = {"cpu": "0", "memory": "0"}
-_TRIES: Final = 6
 
 
 class Karpenter(Executor):
@@ -41,83 +42,110 @@ class Karpenter(Executor):
         names = set(wanted.node_pools)
         if missing := names - {pool.metadata.name for pool in found}:
             raise Permanent(f"nodePools: there is no NodePool {', '.join(sorted(missing))}.")
-        return tuple(_item(pool) for pool in found if not names or pool.metadata.name in names)
+        return tuple(_item(pool, job.owner) for pool in found if not names or pool.metadata.name in names)
+
+    async def asleep(self, job: Job) -> tuple[Item, ...]:
+        client = await self._clusters.client(job)
+        with typed():
+            found = await client.list(NODE_POOLS, label_selector=LABEL)
+        return tuple(
+            Item(key=pool.key, restore=pool.mark.was, asleep=True, seen=pool)
+            for pool in map(_pool_of, found)
+            if pool.mark
+            and pool.mark.was
+            and (pool.mark.plan, pool.mark.target) == (job.owner, job.target.name)
+        )
 
     async def sleep(self, job: Job, item: Saved) -> None:
         client = await self._clusters.client(job)
-        with typed():
-            for _ in range(_TRIES):
-                pool = await _read(client, item)
-                if pool is None or _is_asleep(pool):
-                    return
-                if await _write(client, pool, _ZERO, job.owner):
-                    return
-        raise Retryable(f"{item.key} was changed by others each time it was about to be written.")
+
+        async def act(pool: _Pool) -> None:
+            if not pool.asleep:
+                await _write(client, pool, to_metadata(job.mark(item)), {"limits": _ZERO})
+
+        await insist(item.key, item.seen, lambda: _read(client, item), act)
 
     async def wake(self, job: Job, item: Saved) -> None:
         client = await self._clusters.client(job)
-        with typed():
-            for _ in range(_TRIES):
-                pool = await _read(client, item)
-                if pool is None or not _may_wake(pool, job.owner):
-                    return
-                before = item.restore["limits"]
-                limits = None if before is None else {**dict.fromkeys(_ZERO), **before}
-                if await _write(client, pool, limits, None):
-                    return
-        raise Retryable(f"{item.key} was changed by others each time it was about to be written.")
+        before = item.restore["limits"]
+        limits = None if before is None else {**dict.fromkeys(_ZERO), **before}
+
+        async def act(pool: _Pool) -> None:
+            if pool.mark and pool.mark.plan != job.owner:
+                return
+            if pool.mark is None and pool.trace == job.trace:
+                return
+            awake = pool.mark is None and not pool.asleep
+            if not awake and not item.covered and not (pool.mark and pool.mark.uid == job.uid):
+                raise item.foreign
+            await _write(client, pool, from_metadata(job.trace), {} if awake else {"limits": limits})
+
+        await insist(item.key, item.seen, lambda: _read(client, item), act)
 
     async def settled(self, job: Job, item: Saved, rest: Rest) -> bool:
         client = await self._clusters.client(job)
         with typed():
             pool = await _read(client, item)
-        if pool is None or rest == "Awake":
-            return True
-        return int(quantity((pool.status.get("resources") or {}).get("nodes", 0))) == 0
+        return pool is None or rest == "Awake" or pool.nodes == 0
 
 
-async def _read(client: Client, item: Saved) -> Anything | None:
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """What there is to know of a NodePool before it is put to sleep or woken."""
+
+    name: str
+    uid: str
+    version: str
+    limits: Mapping[str, Any] | None
+    nodes: int
+    mark: Mark | None
+    trace: str
+
+    @property
+    def key(self) -> str:
+        return f"NodePool/{self.name}"
+
+    @property
+    def asleep(self) -> bool:
+        limits = self.limits or {}
+        return "cpu" in limits and quantity(limits["cpu"]) == 0
+
+
+def _pool_of(found: Anything) -> _Pool:
+    metadata = found.metadata
+    return _Pool(
+        name=metadata.name,
+        uid=metadata.uid,
+        version=metadata.resource_version,
+        limits=found.spec.get("limits"),
+        nodes=int(quantity((found.status.get("resources") or {}).get("nodes", 0))),
+        mark=read_mark(metadata.annotations),
+        trace=metadata.annotations.get(TRACE, ""),
+    )
+
+
+async def _read(client: Client, item: Saved) -> _Pool | None:
     try:
-        pool = await client.get(NODE_POOLS, item.key.partition("/")[2])
+        found = await client.get(NODE_POOLS, item.key.partition("/")[2])
     except errors.NotFound:
         return None
-    return pool if pool.metadata.uid == item.restore["uid"] else None
+    return _pool_of(found) if found.metadata.uid == item.restore["uid"] else None
 
 
-async def _write(client: Client, pool: Anything, limits: Mapping[str, Any] | None, mark: str | None) -> bool:
-    """Whether it was written; not when the pool has changed since it was read."""
-    body = {"metadata": {"annotations": {ASLEEP_MARK: mark}}, "spec": {"limits": limits}}
-    version = pool.metadata.resource_version
-    try:
-        await client.patch(NODE_POOLS, pool.metadata.name, "", body, resource_version=version)
-    except errors.Conflict:
-        return False
-    except errors.NotFound:
-        pass
-    return True
+async def _write(client: Client, pool: _Pool, metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
+    body = {"metadata": metadata, "spec": spec} if spec else {"metadata": metadata}
+    await client.patch(partial(NODE_POOLS), pool.name, "", body, resource_version=pool.version)
 
 
-def _item(pool: Anything) -> Item:
-    key = f"NodePool/{pool.metadata.name}"
-    if _is_asleep(pool):
-        return Item(key=key, note="its limits were zero already")
-    used = pool.status.get("resources") or {}
+def _item(found: Anything, owner: str) -> Item:
+    pool = _pool_of(found)
+    if pool.asleep and pool.mark and pool.mark.plan == owner and pool.mark.was:
+        return Item(key=pool.key, restore=pool.mark.was, asleep=True, seen=pool)
+    if pool.asleep:
+        return Item(key=pool.key, note="its limits were zero already", seen=pool)
+    used = found.status.get("resources") or {}
     saving = Saving(quantity(used.get("cpu", 0)), round(quantity(used.get("memory", 0)) / 2**30, 6))
-    return Item(key=key, restore={"uid": pool.metadata.uid, "limits": pool.spec.get("limits")}, saving=saving)
-
-
-def _limits(pool: Anything) -> dict[str, Any]:
-    return dict(pool.spec.get("limits") or {})
-
-
-def _is_asleep(pool: Anything) -> bool:
-    limits = _limits(pool)
-    return "cpu" in limits and quantity(limits["cpu"]) == 0
-
-
-def _may_wake(pool: Anything, owner: str) -> bool:
-    mark = pool.metadata.annotations.get(ASLEEP_MARK)
-    return mark == owner or (mark is None and _is_asleep(pool))
+    return Item(key=pool.key, restore={"uid": pool.uid, "limits": pool.limits}, saving=saving, seen=pool)
 
 
 def _parameters(job: Job) -> KarpenterParameters:

@@ -5,11 +5,14 @@ The order in which a plan uses this is what makes a crash harmless:
 1. `discover` tells what there is and, of everything that is awake, what is needed to wake it again.
 2. The plan writes that down durably. Only then is anything touched, and what is written is not replaced by
    the state of a sleeping thing.
-3. `sleep` and `wake` are called once for each item, and again after a crash, because nobody can know whether
-   the last call arrived. So each of them looks first and does nothing where nothing is left to do: `sleep`
-   where the item is asleep, `wake` where it is awake or gone. A precondition (version, state, token) makes
-   sure that the look still holds in the moment of the act.
-4. `settled` is asked again and again where somebody wants to wait for the end.
+3. `sleep` writes the same into the thing itself, in the write that puts it to sleep, where the thing can
+   carry it. `asleep` finds the things that carry such a mark: either copy is enough to wake them.
+4. `sleep` and `wake` are called once for each item, and again after a crash, because the last call may or may
+   not have arrived. So each of them looks first. `sleep` does nothing where the item is asleep. `wake` writes
+   also where the item seems awake, because a write of the sleep may still be on its way: it returns only when
+   no such write can succeed any more, or, where there are no preconditions, `lingers` says how long one can
+   live. A precondition (version, state, token) makes sure that the look still holds in the moment of the act.
+5. `settled` is asked again and again where a plan waits for the end.
 
 What was asleep before has no restore document: it is left alone, in both directions.
 """
@@ -29,6 +32,7 @@ from hibernator.api.meta import Model
 from hibernator.api.parameters import PARAMETERS, AwaitCompletion
 from hibernator.api.planstatus import Rest
 from hibernator.decisions.hibernateplan_restore import Item, Saving
+from hibernator.decisions.sleepmark import Mark, trace
 from hibernator.schedule.ticks import SECOND
 from hibernator.schedule.words import read_duration
 
@@ -60,13 +64,28 @@ class Saved:
 
     key: str
     restore: Mapping[str, Any] = field(hash=False)
+    seen: Any = field(default=None, hash=False, compare=False)  # as `discover` or `asleep` read it, if so
+    covered: bool = True  # by the plan as it is now; otherwise only a mark of the plan allows to wake it
+
+    @property
+    def foreign(self) -> "Permanent":
+        """Why it is not woken, where it is not covered and bears no mark.
+
+        Restore data can be forged by who may write ConfigMaps. A mark with the uid of the plan is more: only
+        who could write to the thing itself can have left it there.
+        """
+        return Permanent(
+            f"{self.key} bears no mark of this plan, and the plan does not cover it. "
+            "Wake it by hand and remove it from the restore data."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """The target that is worked on, for whom, and the how-manieth attempt it is.
+    """The target that is worked on, for which plan, and which attempt it is.
 
-    On waking, `target` is what it was when it went to sleep: the plan may say something else by now.
+    On waking, `target` is what it was when it went to sleep. The plan may say something else by now: that is
+    `wanted`, or None if the target has left the plan.
     """
 
     namespace: str  # of the plan; connectors without a namespace live here too
@@ -74,6 +93,7 @@ class Job:
     uid: str  # of the plan
     cycle: int
     target: Target
+    wanted: Target | None = None
     attempt: int
     began: Instant  # when this attempt did
     now: Instant
@@ -81,6 +101,22 @@ class Job:
     @property
     def owner(self) -> str:
         return f"{self.namespace}/{self.plan}"
+
+    def mark(self, item: Saved) -> Mark:
+        """What the item shall say about itself while it sleeps."""
+        return Mark(
+            plan=self.owner,
+            uid=self.uid,
+            cycle=self.cycle,
+            target=self.target.name,
+            item=item.key,
+            was=dict(item.restore),
+        )
+
+    @property
+    def trace(self) -> str:
+        """What an item shall say about its waking in this cycle."""
+        return trace(self.uid, self.cycle)
 
 
 class ExecutorError(Exception):
@@ -124,9 +160,18 @@ class Executor(ABC):
     #: again. None: never, because whoever wakes such a thing by hand means it.
     looks_again: ClassVar[float | None] = None
 
+    #: For so many seconds a write that was sent may still be carried out, whatever was done since. None where
+    #: each write has a precondition that a later one breaks.
+    lingers: ClassVar[float | None] = None
+
     @abstractmethod
     async def discover(self, job: Job) -> tuple[Item, ...]:
         """Everything that the target covers now, asleep or not. Reads from the source, never from a cache."""
+
+    async def asleep(self, job: Job) -> tuple[Item, ...]:
+        """What bears this plan's mark for this target, with what it was. Nothing where marks are not kept."""
+        del job
+        return ()
 
     @abstractmethod
     async def sleep(self, job: Job, item: Saved) -> None:
@@ -134,7 +179,10 @@ class Executor(ABC):
 
     @abstractmethod
     async def wake(self, job: Job, item: Saved) -> None:
-        """Wake it as it was, unless it is awake. What is gone, or is another of the same name, is left so."""
+        """Wake it as it was, and return when that is certain.
+
+        What is gone, is another of the same name, or sleeps for another plan is left so.
+        """
 
     @abstractmethod
     async def settled(self, job: Job, item: Saved, rest: Rest) -> bool:

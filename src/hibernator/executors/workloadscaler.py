@@ -1,41 +1,33 @@
 """Workloads of a cluster: put to zero, suspended or kept off every node, and brought back as they were.
 
 It lists and reads from the API server itself, not from caches: it comes only at the two ends of a night, its
-cluster may be another one, and what is written down before the sleep must not be older than the sleep.
+cluster may be another one, and what is written down before the sleep must not be older than the sleep. What a
+list brought is written without another look: its version is the precondition.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import ClassVar, Final
 
 from hibernator.api.autoscaling import SCALED_OBJECTS, ScaledObject
 from hibernator.api.core import NAMESPACES
+from hibernator.api.hibernateplan import Target
 from hibernator.api.parameters import LabelSelector, WorkloadScalerParameters
 from hibernator.api.planstatus import Rest
-from hibernator.decisions.scaling import (
-    ASLEEP_MARK,
-    KEDA_PAUSED_REPLICAS,
-    Keda,
-    Patch,
-    Place,
-    to_sleep,
-    to_unpause,
-    to_wake,
-)
+from hibernator.decisions.scaling import Patch
+from hibernator.decisions.sleepmark import LABEL, Mark, read_mark
 from hibernator.executors.clusters import Clusters
+from hibernator.executors.insist import insist, typed
 from hibernator.executors.protocol import (
     PATIENCE,
     Executor,
     Item,
     Job,
     Permanent,
-    Retryable,
     Saved,
-    Throttled,
     parameters,
 )
+from hibernator.executors.workloads import Thing, read, read_whole, restore_of, thing_of, write
 from hibernator.executors.workloadscaler_kinds import (
     Anything,
     Sort,
@@ -47,32 +39,11 @@ from hibernator.executors.workloadscaler_kinds import (
 )
 from hibernator.kube import errors
 from hibernator.kube.client import Client
+from hibernator.kube.together import together
 
 EXCLUDE: Final = "hibernator.ardikabs.com/exclude"
 UNTOUCHABLE: Final = "kube-system"
 _LISTS: Final = 8  # at the same time
-_TRIES: Final = 6  # a busy object gets a new version several times a second
-
-
-@dataclass(frozen=True, slots=True)
-class _Thing:
-    """An item as it is right now."""
-
-    sort: Sort
-    found: Anything
-    scaled: ScaledObject | None
-
-    @property
-    def mark(self) -> str | None:
-        return (self.scaled or self.found).metadata.annotations.get(ASLEEP_MARK)
-
-    @property
-    def keda(self) -> Keda | None:
-        return _keda(self.scaled) if self.scaled else None
-
-    @property
-    def asleep(self) -> bool:
-        return self.keda.paused_at == 0 if self.keda else workload_of(self.sort, self.found).replicas == 0
 
 
 class WorkloadScaler(Executor):
@@ -85,76 +56,73 @@ class WorkloadScaler(Executor):
         self._only_namespace = only_namespace
 
     async def discover(self, job: Job) -> tuple[Item, ...]:
-        wanted = _parameters(job)
-        client = await self._clusters.client(job)
-        turns = asyncio.Semaphore(_LISTS)
+        selector = selector_text(_parameters(job.target).workload_selector)
+        return await self._everywhere(
+            job, lambda client, namespace, sorts: _items(client, namespace, sorts, selector, job.owner)
+        )
 
-        async def look(namespace: str, sorts: Iterable[Sort]) -> list[Item]:
-            async with turns:
-                return await _items(client, namespace, sorts, selector_text(wanted.workload_selector))
-
-        with typed():
-            sorts = dict.fromkeys([await sort_of(client, name) for name in wanted.included_groups])
-            namespaces = await self._namespaces(client, wanted)
-            found = await asyncio.gather(*(look(namespace, sorts) for namespace in namespaces))
-        return tuple(sorted((item for items in found for item in items), key=lambda item: item.key))
+    async def asleep(self, job: Job) -> tuple[Item, ...]:
+        """By the label of sleepers alone: what sleeps is to be woken, whatever its other labels say now."""
+        return await self._everywhere(
+            job, lambda client, namespace, sorts: _sleepers(client, namespace, sorts, job)
+        )
 
     async def sleep(self, job: Job, item: Saved) -> None:
-        def step(thing: _Thing) -> Patch | None:
-            return to_sleep(workload_of(thing.sort, thing.found), thing.keda, job.owner)
+        client = await self._clusters.client(job)
 
-        await self._act(job, item, step)
+        async def act(thing: Thing) -> None:
+            if patch := thing.to_sleep(job.mark(item)):
+                await write(client, thing.sort.kind, patch)
+
+        await insist(item.key, item.seen, lambda: read(client, item.key, item.restore), act)
 
     async def wake(self, job: Job, item: Saved) -> None:
-        def step(thing: _Thing) -> Patch | None:
-            # Without a mark somebody may have taken it off, or woken the thing; it tells by itself which.
-            if not (thing.mark == job.owner or (thing.mark is None and thing.asleep)):
-                return None
-            if thing.keda:
-                return to_unpause(thing.keda, item.restore.get("pausedReplicas"))
-            return to_wake(workload_of(thing.sort, thing.found), int(item.restore.get("replicas", 1)))
+        if not self._may_touch(item.key.split("/")[1]):
+            raise Permanent(
+                f"{item.key} is in a namespace that is never touched. Remove it from the restore data."
+            )
+        client = await self._clusters.client(job)
 
-        await self._act(job, item, step)
+        async def act(thing: Thing) -> None:
+            if patch := _waking(job, item, thing):
+                await write(client, thing.sort.kind, patch)
+
+        await insist(item.key, item.seen, lambda: read(client, item.key, item.restore), act)
 
     async def settled(self, job: Job, item: Saved, rest: Rest) -> bool:
         client = await self._clusters.client(job)
         with typed():
-            thing = await _read(client, item)
-        if thing is None:
+            whole = await read_whole(client, item.key, item.restore)
+        if whole is None:
             return True
         if rest == "Asleep":
-            return workload_of(thing.sort, thing.found).running == 0
-        return thing.scaled is not None or ready(thing.sort, thing.found)
+            return workload_of(whole.sort, whole.found).running == 0
+        return whole.scaled is not None or ready(whole.sort, whole.found)
 
-    async def _act(self, job: Job, item: Saved, step: Callable[[_Thing], Patch | None]) -> None:
-        """Look, and write what the look asks for, if it still holds; look again where it does not."""
+    async def _everywhere(
+        self, job: Job, look: Callable[[Client, str, Sequence[Sort]], Awaitable[list[Item]]]
+    ) -> tuple[Item, ...]:
+        """What a look at each namespace of the target finds, in the order of the keys."""
+        wanted = _parameters(job.target)
         client = await self._clusters.client(job)
+        turns = asyncio.Semaphore(_LISTS)
+
+        async def one(namespace: str, sorts: Sequence[Sort]) -> list[Item]:
+            async with turns:
+                return await look(client, namespace, sorts)
+
         with typed():
-            for _ in range(_TRIES):
-                thing = await _read(client, item)
-                patch = step(thing) if thing else None
-                if thing is None or patch is None:
-                    return
-                try:
-                    await _write(client, thing.sort, patch)
-                except errors.Conflict:
-                    continue
-                except errors.NotFound:
-                    pass
-                return
-        raise Retryable(f"{item.key} was changed by others each time it was about to be written.")
+            sorts = tuple(dict.fromkeys([await sort_of(client, name) for name in wanted.included_groups]))
+            namespaces = await self._namespaces(client, wanted)
+            found = await together(one(namespace, sorts) for namespace in namespaces)
+        return tuple(sorted((item for items in found for item in items), key=lambda item: item.key))
 
     async def _namespaces(self, client: Client, wanted: WorkloadScalerParameters) -> list[str]:
         names = set(wanted.namespace.literals)
         if wanted.namespace.selector:
             chosen = ",".join(f"{key}={value}" for key, value in sorted(wanted.namespace.selector.items()))
             names |= {found.metadata.name for found in await client.list(NAMESPACES, label_selector=chosen)}
-        # Also in other clusters, of which one may be our own by another name.
-        allowed = {
-            name
-            for name in names - {self._own_namespace, UNTOUCHABLE}
-            if not self._only_namespace or name == self._only_namespace
-        }
+        allowed = set(filter(self._may_touch, names))
         if wanted.namespace.literals and not allowed:
             raise Permanent(
                 f"namespace: none of {', '.join(sorted(names))} may be touched: not {UNTOUCHABLE}, not the "
@@ -162,22 +130,71 @@ class WorkloadScaler(Executor):
             )
         return sorted(allowed)
 
+    def _may_touch(self, namespace: str) -> bool:
+        """Also in other clusters, of which one may be our own by another name."""
+        only = self._only_namespace
+        return namespace not in {self._own_namespace, UNTOUCHABLE} and (not only or namespace == only)
 
-async def _items(client: Client, namespace: str, sorts: Iterable[Sort], selector: str) -> list[Item]:
+
+def _waking(job: Job, item: Saved, thing: Thing) -> Patch | None:
+    """The write that wakes it; None if it was woken in this cycle already, or sleeps for another plan."""
+    mark = thing.mark
+    if mark is None and thing.trace == job.trace:
+        return None
+    if mark is None and not thing.asleep:
+        return thing.to_leave_awake(job.trace)
+    if mark is not None and mark.plan != job.owner:
+        return None
+    if not item.covered and not (mark and mark.uid == job.uid):
+        raise item.foreign
+    return thing.to_wake(item.restore, job.trace)
+
+
+async def _items(
+    client: Client, namespace: str, sorts: Iterable[Sort], selector: str, owner: str
+) -> list[Item]:
     scaled = {_scales(one): one for one in await _scaled_objects(client, namespace)}
-    return [
-        _item(sort, found, scaled.get((sort.kind.group, sort.kind.kind, found.metadata.name)))
-        for sort in sorts
-        for found in await client.list(sort.kind, namespace, label_selector=selector)
-        if found.metadata.annotations.get(EXCLUDE) != "true"
-        and found.metadata.deletion_timestamp is None
-        and not is_finished(sort, found)
-    ]
+    items: list[Item] = []
+    for sort in sorts:
+        # Page by page, so that of thousands no more than a page is in memory as a whole.
+        async for page in client.pages(sort.kind, namespace, label_selector=selector):
+            items += [
+                _item(sort, found, scaled.get((sort.kind.group, sort.kind.kind, found.metadata.name)), owner)
+                for found in page.items
+                if found.metadata.annotations.get(EXCLUDE) != "true"
+                and found.metadata.deletion_timestamp is None
+                and not is_finished(sort, found)
+            ]
+    return items
 
 
-async def _scaled_objects(client: Client, namespace: str) -> list[ScaledObject]:
+async def _sleepers(client: Client, namespace: str, sorts: Iterable[Sort], job: Job) -> list[Item]:
+    items: list[Item] = []
+    for sort in sorts:
+        async for page in client.pages(sort.kind, namespace, label_selector=LABEL):
+            for found in page.items:
+                thing = thing_of(sort, found, None)
+                if item := _marked(thing.mark, thing.key, job, thing):
+                    items.append(item)
+    for scaled in await _scaled_objects(client, namespace, LABEL):
+        mark = read_mark(scaled.metadata.annotations)
+        if item := _marked(mark, mark.item if mark else "", job, None):
+            items.append(item)
+    return items
+
+
+def _marked(mark: Mark | None, key: str, job: Job, thing: Thing | None) -> Item | None:
+    """The item as its mark has it, if this plan has put it to sleep for this target."""
+    if mark is None or not key or mark.was is None:
+        return None
+    if (mark.plan, mark.target) != (job.owner, job.target.name):
+        return None
+    return Item(key=key, restore=mark.was, asleep=True, seen=thing)
+
+
+async def _scaled_objects(client: Client, namespace: str, selector: str = "") -> list[ScaledObject]:
     try:
-        return await client.list(SCALED_OBJECTS, namespace)
+        return await client.list(SCALED_OBJECTS, namespace, label_selector=selector)
     except errors.NotFound:  # there is no KEDA here
         return []
 
@@ -187,68 +204,24 @@ def _scales(scaled: ScaledObject) -> tuple[str, str, str]:
     return ref.api_version.rpartition("/")[0], ref.kind, ref.name
 
 
-def _item(sort: Sort, found: Anything, scaled: ScaledObject | None) -> Item:
-    metadata = found.metadata
-    key = f"{sort.label}/{metadata.namespace}/{metadata.name}"
-    thing = _Thing(sort, found, scaled)
-    if thing.asleep:
-        note = f"put to sleep by {thing.mark}" if thing.mark else "was asleep already"
-        return Item(key=key, note=note)
-    return Item(key=key, restore=_restore(thing), saving=saving_of(sort, found))
+def _item(sort: Sort, found: Anything, scaled: ScaledObject | None, owner: str) -> Item:
+    thing = thing_of(sort, found, scaled)
+    if not thing.asleep:
+        restore = restore_of(thing, scaled)
+        return Item(key=thing.key, restore=restore, saving=saving_of(sort, found), seen=thing)
+    if thing.mark is None:
+        return Item(key=thing.key, note="was asleep already", seen=thing)
+    if thing.mark.plan != owner or thing.mark.was is None:
+        return Item(key=thing.key, note=f"put to sleep by {thing.mark.plan}", seen=thing)
+    was = thing.mark.was
+    saving = saving_of(sort, found, replicas=was.get("replicas"))
+    return Item(key=thing.key, restore=was, saving=saving, asleep=True, seen=thing)
 
 
-def _restore(thing: _Thing) -> dict[str, Any]:
-    workload = workload_of(thing.sort, thing.found)
-    kept: dict[str, Any] = {"uid": thing.found.metadata.uid}
-    if thing.sort.by == "replicas":
-        kept["replicas"] = workload.replicas
-    if thing.scaled:
-        kept["scaledObject"] = thing.scaled.metadata.name
-        kept["pausedReplicas"] = thing.scaled.metadata.annotations.get(KEDA_PAUSED_REPLICAS)
-    return kept
-
-
-async def _read(client: Client, item: Saved) -> _Thing | None:
-    """The very thing that was saved, if it is still there."""
-    label, namespace, name = item.key.split("/")
-    sort = await sort_of(client, label)
-    try:
-        found = await client.get(sort.kind, name, namespace)
-    except errors.NotFound:
-        return None
-    if found.metadata.uid != item.restore["uid"]:
-        return None
-    scaled = None
-    if by := item.restore.get("scaledObject"):
-        with suppress(errors.NotFound):  # gone, it left the workload as it was: that sleeps and wakes now
-            scaled = await client.get(SCALED_OBJECTS, by, namespace)
-    return _Thing(sort, found, scaled)
-
-
-async def _write(client: Client, sort: Sort, patch: Patch) -> None:
-    place = patch.place
-    name, namespace, version = place.name, place.namespace, place.resource_version
-    if place.resource == SCALED_OBJECTS.resource:
-        await client.patch(SCALED_OBJECTS, name, namespace, patch.body, resource_version=version)
-    else:
-        await client.patch(sort.kind, name, namespace, patch.body, resource_version=version)
-
-
-def _keda(scaled: ScaledObject) -> Keda:
-    paused = scaled.metadata.annotations.get(KEDA_PAUSED_REPLICAS, "")
-    place = Place(
-        resource=SCALED_OBJECTS.resource,
-        namespace=scaled.metadata.namespace,
-        name=scaled.metadata.name,
-        resource_version=scaled.metadata.resource_version,
-    )
-    return Keda(place=place, paused_at=int(paused) if paused.isdecimal() else None)
-
-
-def _parameters(job: Job) -> WorkloadScalerParameters:
-    found = parameters(job.target)
+def _parameters(target: Target) -> WorkloadScalerParameters:
+    found = parameters(target)
     if not isinstance(found, WorkloadScalerParameters):
-        raise Permanent(f"The target {job.target.name} is not of type workloadscaler.")
+        raise Permanent(f"The target {target.name} is not of type workloadscaler.")
     return found
 
 
@@ -266,16 +239,3 @@ def selector_text(wanted: LabelSelector | None) -> str:
             case "DoesNotExist":
                 parts.append(f"!{one.key}")
     return ",".join(parts)
-
-
-@contextmanager
-def typed() -> Iterator[None]:
-    """Errors of the API server as what follows from them."""
-    try:
-        yield
-    except errors.Throttled as error:
-        raise Throttled(error.message, retry_after=error.retry_after) from error
-    except (errors.Forbidden, errors.Invalid) as error:
-        raise Permanent(f"The API server refused it: {error.message}") from error
-    except (errors.ApiError, TimeoutError, OSError) as error:
-        raise Retryable(f"The API server did not do it: {error}") from error

@@ -116,6 +116,7 @@ def workload_of(sort: Sort, found: Anything) -> Workload:
                 replicas=1 if asked is None else int(asked),
                 running=int(found.status.get("replicas", 0)),
                 path=sort.path,
+                left_open=asked is None,
             )
 
 
@@ -143,12 +144,15 @@ def ready(sort: Sort, found: Anything) -> bool:
             return int(running) >= workload_of(sort, found).replicas
 
 
-def saving_of(sort: Sort, found: Anything) -> Saving:
-    """What its containers ask for, times how many Pods it has; a CronJob has none of its own."""
+def saving_of(sort: Sort, found: Anything, *, replicas: int | None = None) -> Saving:
+    """What its containers ask for, times how many Pods it has; a CronJob has none of its own.
+
+    Of what is asleep, `replicas` says how many it had.
+    """
     workload = workload_of(sort, found)
     if sort.label == "CronJob":
         return Saving()
-    pods = workload.replicas if sort.by == "replicas" else workload.running
+    pods = (replicas or workload.replicas) if sort.by == "replicas" else workload.running
     cpu, memory = 0.0, 0.0
     for container in _template(found).get("containers") or ():
         requests = (container.get("resources") or {}).get("requests") or {}

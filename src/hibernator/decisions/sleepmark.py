@@ -1,0 +1,64 @@
+"""The mark of a sleeper: its own way back, and the trace that is left where the mark was.
+
+The write that puts a thing to sleep also writes into the thing what it was, which plan put it to sleep, and
+in which cycle. So one of two copies is enough to wake it: the mark, or the restore data in the ConfigMaps of
+the plan. The write that wakes it takes the mark off and leaves a trace of the cycle. That is done where the
+thing seems awake, too: every waking changes the version of the object, so that a write of the sleep which is
+still on its way no longer fits its precondition and fails.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from hibernator.api.meta import Model
+from hibernator.decisions.hibernateplan_restore import DOMAIN
+
+LABEL: Final = f"{DOMAIN}/asleep"  # on every sleeper, with the uid of the plan: what to select by
+MARK: Final = f"{DOMAIN}/asleep-by"
+TRACE: Final = f"{DOMAIN}/woken-by"
+
+
+class Mark(Model):
+    """What a sleeper says about itself."""
+
+    plan: str  # namespace/name
+    uid: str = ""  # of the plan
+    cycle: int = 0
+    target: str = ""
+    item: str = ""  # the key of the item, as the restore data has it
+    was: dict[str, Any] | None = None  # the restore document; None in marks of earlier versions
+
+    @property
+    def trace(self) -> str:
+        """What stands in its place after the waking."""
+        return trace(self.uid, self.cycle)
+
+
+def trace(uid: str, cycle: int) -> str:
+    return f"{uid}/{cycle}"
+
+
+def read_mark(annotations: Mapping[str, str]) -> Mark | None:
+    """The mark, unless there is none or it cannot be read."""
+    text = annotations.get(MARK)
+    if not text:
+        return None
+    if not text.startswith("{"):  # earlier versions wrote the name of the plan and nothing else
+        return Mark(plan=text)
+    try:
+        return msgspec.json.decode(text, type=Mark)
+    except msgspec.MsgspecError:
+        return None
+
+
+def to_metadata(mark: Mark) -> dict[str, Any]:
+    """What the write that puts to sleep says in the object's metadata."""
+    text = msgspec.json.encode(mark, order="sorted").decode()
+    return {"labels": {LABEL: mark.uid}, "annotations": {MARK: text, TRACE: None}}
+
+
+def from_metadata(left: str) -> dict[str, Any]:
+    """What the write that wakes says in the object's metadata; `left` is the trace."""
+    return {"labels": {LABEL: None}, "annotations": {MARK: None, TRACE: left}}

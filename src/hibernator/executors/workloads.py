@@ -1,0 +1,141 @@
+"""A workload as it was read: what there is to know before it is put to sleep or woken, and those writes.
+
+Who read it keeps only this much of it. A plan may cover thousands, and from the list that brought them to the
+write that needs their version they all wait in memory.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from hibernator.api.autoscaling import SCALED_OBJECTS, ScaledObject
+from hibernator.api.kind import Kind, partial
+from hibernator.decisions.scaling import (
+    KEDA_PAUSED_REPLICAS,
+    Keda,
+    Patch,
+    Place,
+    Workload,
+    to_leave_awake,
+    to_sleep,
+    to_unpause,
+    to_wake,
+)
+from hibernator.decisions.sleepmark import TRACE, Mark, read_mark
+from hibernator.executors.workloadscaler_kinds import Anything, Sort, sort_of, workload_of
+from hibernator.kube import errors
+from hibernator.kube.client import Client
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """The workload, and the KEDA ScaledObject that scales it: that one is then the bearer of the mark."""
+
+    sort: Sort
+    uid: str
+    workload: Workload
+    keda: Keda | None
+    mark: Mark | None
+    trace: str
+
+    @property
+    def key(self) -> str:
+        place = self.workload.place
+        return f"{self.sort.label}/{place.namespace}/{place.name}"
+
+    @property
+    def asleep(self) -> bool:
+        return self.keda.paused_at == 0 if self.keda else self.workload.replicas == 0
+
+    @property
+    def place(self) -> Place:
+        return self.keda.place if self.keda else self.workload.place
+
+    def to_sleep(self, mark: Mark) -> Patch | None:
+        """None where it is asleep."""
+        return to_sleep(self.workload, self.keda, mark)
+
+    def to_wake(self, was: Mapping[str, Any], trace: str) -> Patch:
+        if self.keda:
+            return to_unpause(self.keda, was.get("pausedReplicas"), trace)
+        replicas = was.get("replicas", 1)
+        return to_wake(self.workload, None if replicas is None else int(replicas), trace)
+
+    def to_leave_awake(self, trace: str) -> Patch:
+        return to_leave_awake(self.place, trace)
+
+
+def thing_of(sort: Sort, found: Anything, scaled: ScaledObject | None) -> Thing:
+    annotations = (scaled or found).metadata.annotations
+    return Thing(
+        sort=sort,
+        uid=found.metadata.uid,
+        workload=workload_of(sort, found),
+        keda=_keda(scaled) if scaled else None,
+        mark=read_mark(annotations),
+        trace=annotations.get(TRACE, ""),
+    )
+
+
+def restore_of(thing: Thing, scaled: ScaledObject | None) -> dict[str, Any]:
+    """What it takes to wake it as it is now."""
+    kept: dict[str, Any] = {"uid": thing.uid}
+    if thing.sort.by == "replicas":
+        kept["replicas"] = None if thing.workload.left_open else thing.workload.replicas
+    if scaled:
+        kept["scaledObject"] = scaled.metadata.name
+        kept["pausedReplicas"] = scaled.metadata.annotations.get(KEDA_PAUSED_REPLICAS)
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Everything that the API server says of it; only for the moment of a look."""
+
+    sort: Sort
+    found: Anything
+    scaled: ScaledObject | None
+
+
+async def read_whole(client: Client, key: str, was: Mapping[str, Any]) -> Whole | None:
+    """The very thing that was saved, if it is still there."""
+    label, namespace, name = key.split("/")
+    sort = await sort_of(client, label)
+    try:
+        found = await client.get(sort.kind, name, namespace)
+    except errors.NotFound:
+        return None
+    if found.metadata.uid != was.get("uid"):
+        return None
+    scaled = None
+    if by := was.get("scaledObject"):
+        with suppress(errors.NotFound):  # gone, it left the workload as it was: that sleeps and wakes now
+            scaled = await client.get(SCALED_OBJECTS, by, namespace)
+    return Whole(sort, found, scaled)
+
+
+async def read(client: Client, key: str, was: Mapping[str, Any]) -> Thing | None:
+    whole = await read_whole(client, key, was)
+    return thing_of(whole.sort, whole.found, whole.scaled) if whole else None
+
+
+async def write(client: Client, kind: Kind[Any], patch: Patch) -> None:
+    """Patch the workload, or what scales it, as it was read. The answer says nothing but that it was done."""
+    if patch.place.resource == SCALED_OBJECTS.resource:
+        kind = SCALED_OBJECTS
+    place = patch.place
+    await client.patch(
+        partial(kind), place.name, place.namespace, patch.body, resource_version=place.resource_version
+    )
+
+
+def _keda(scaled: ScaledObject) -> Keda:
+    paused = scaled.metadata.annotations.get(KEDA_PAUSED_REPLICAS, "")
+    place = Place(
+        resource=SCALED_OBJECTS.resource,
+        namespace=scaled.metadata.namespace,
+        name=scaled.metadata.name,
+        resource_version=scaled.metadata.resource_version,
+    )
+    return Keda(place=place, paused_at=int(paused) if paused.isdecimal() else None)
