@@ -69,14 +69,14 @@ class MortalClient(Client):
 
     async def last_words(self, write: Coroutine[Any, Any, T]) -> T:
         """Write, if still alive; wherever it is written, it counts."""
-        async with self._turn:
-            try:
+        try:
+            async with self._turn:
                 self._live()
                 answer = await write
-            finally:
-                write.close()
-            self.writes += 1
-            self._live()
+                self.writes += 1
+                self._live()
+        finally:
+            write.close()
         return answer
 
     def _live(self) -> None:

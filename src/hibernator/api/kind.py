@@ -39,5 +39,5 @@ class Kind(Generic[T]):
 
 
 def partial(kind: Kind[Any]) -> Kind[Object]:
-    """The same kind, of whose objects only the metadata is asked for: enough to learn that a write was done."""
+    """The same kind with nothing but metadata: enough to learn that a write was done."""
     return Kind(Object, kind.group, kind.version, kind.kind, kind.plural, kind.namespaced, partial=True)

@@ -12,9 +12,9 @@ from typing import Final
 import structlog
 from whenever import Instant
 
-from hibernator.api.hibernateplan import PLANS, HibernatePlan, Target
+from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.kind import Kind
-from hibernator.api.meta import Object, ObjectMeta
+from hibernator.api.meta import Object
 from hibernator.api.plan_checks import check_plan
 from hibernator.api.planstatus import HibernatePlanStatus
 from hibernator.api.problem import Problem
@@ -23,8 +23,9 @@ from hibernator.audit.trail import Trail
 from hibernator.controllers import journal_audit, shared
 from hibernator.controllers.daysoff import DaysOffBook
 from hibernator.controllers.hibernateplan_clock import clockwise, exception_entries, lay_out
+from hibernator.controllers.hibernateplan_keeping import Held, Keeping, job_of
 from hibernator.controllers.hibernateplan_metrics import TARGET_FAILURES, count
-from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
+from hibernator.controllers.hibernateplan_restore import RestoreData
 from hibernator.controllers.hibernateplan_runs import FAILURES, SLICE, Attempt, Progress, Runner, Step
 from hibernator.controllers.means import Means
 from hibernator.decisions.hibernateplan import (
@@ -40,11 +41,9 @@ from hibernator.decisions.hibernateplan import (
     only_looks,
 )
 from hibernator.decisions.hibernateplan_journal import journaled
-from hibernator.decisions.hibernateplan_keeping import is_woken, missing, strangers
 from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL
-from hibernator.decisions.hibernateplan_status import Outcome, last_operation, last_result, standing, states
+from hibernator.decisions.hibernateplan_status import Outcome, last_result, standing, states
 from hibernator.decisions.hibernateplan_words import tells
-from hibernator.executors.protocol import ExecutorError, Job
 from hibernator.executors.registry import Registry
 from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.cache import Cache
@@ -55,14 +54,11 @@ from hibernator.kube.errors import Conflict
 from hibernator.kube.events import Recorder
 from hibernator.kube.metrics import Metrics
 from hibernator.kube.patch import encode, merge_patch
-from hibernator.kube.store import order
 from hibernator.kube.together import together
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.problems import check_schedule
 
 RESTORE_MAPS: Final = Kind(Object, "", "v1", "ConfigMap", "configmaps")  # without the data
-
-CONFIRM_SECONDS: Final = 60.0  # until the next try to make sure that something is awake
 
 log = structlog.get_logger(__name__)
 _Problems = tuple[Problem, ...]
@@ -73,10 +69,8 @@ class _Memory:
     """What this process knows about one plan."""
 
     uid: str
-    stored: dict[str, Stored] | None = None
+    held: Held = field(default_factory=Held)
     outcomes: dict[str, tuple[Attempt, Outcome]] = field(default_factory=dict)
-    progress: dict[str, Progress] = field(default_factory=dict)
-    woken: dict[str, int] = field(default_factory=dict)  # targets that this process has woken, in which cycle
     looked: tuple[int, str] | None = None  # the generation and state that a dry run looked at
     laid_out: tuple[object, PlanTimeline, tuple[str, ...]] | None = None
     problems: tuple[int, _Problems, _Problems] | None = None
@@ -104,9 +98,9 @@ class PlanReconciler:
         self._plans = plans
         self._exceptions = exceptions
         self._days_off = days_off
-        self._restore_maps = restore_maps
         self._restore = RestoreData(client)
         self._runner = Runner(registry, self._restore)
+        self._keeping = Keeping(self._restore, self._runner, restore_maps)
         self._recorder = recorder
         self._clock = clock
         self._metrics = metrics
@@ -128,9 +122,7 @@ class PlanReconciler:
             return await self._pass(plan, memory)
         except BaseException:
             # What was written is not known, also where a time-out or the end of the lease cut the pass short.
-            memory.stored = None
-            memory.progress.clear()
-            memory.woken.clear()
+            memory.held.forget()
             raise
 
     async def _pass(self, plan: HibernatePlan, memory: _Memory) -> Result:
@@ -139,7 +131,9 @@ class PlanReconciler:
             if is_deleted(plan):
                 return Result()
             plan = await self._set_finalizers(plan, (*plan.metadata.finalizers, FINALIZER))
-        later = await self._forget_woken(plan, memory, now)  # before which the last process may have died
+        later = await self._forget_woken(
+            plan, memory.held, now
+        )  # before which the last process may have died
         seen = await self._gather(plan, memory, now)
         decision = decide(seen, now)
         if decision.release:
@@ -152,9 +146,16 @@ class PlanReconciler:
         self._tell(plan, memory)
         if not only_looks(plan):
             memory.outcomes.clear()
-        later = min(later, await self._forget_woken(plan, memory, now))
+        later = min(later, await self._forget_woken(plan, memory.held, now))
         after = await self._work(plan, memory, decision, now)
         return Result(min(after, later, await self._keep_asleep(plan, memory, now)))
+
+    async def _forget_woken(self, plan: HibernatePlan, held: Held, now: Instant) -> float:
+        """Drop what is kept of targets that are awake; the seconds until more of it can go."""
+        names = await self._keeping.woken(plan, held, now)
+        if names:
+            await self._read_again(plan)
+        return min([await self._keeping.drop(plan, held, name, now) for name in names], default=float("inf"))
 
     async def _read_again(self, plan: HibernatePlan) -> None:
         """Make sure that the plan is what the cache says, before anything is done that cannot be undone.
@@ -167,7 +168,7 @@ class PlanReconciler:
             raise Conflict("the plan has changed since the watch told of it")
 
     async def _gather(self, plan: HibernatePlan, memory: _Memory, now: Instant) -> Seen:
-        stored, broken = await self._stored(plan, memory, now)
+        stored, broken = await self._keeping.stored(plan, memory.held, now)
         about_time, others = self._problems(plan, memory)
         problems = (*about_time, *others, *broken)
         mine = self._exceptions.find(shared.BY_PLAN, f"{plan.metadata.namespace}/{plan.metadata.name}")
@@ -197,41 +198,6 @@ class PlanReconciler:
             troubles=troubles,
         )
 
-    async def _stored(
-        self, plan: HibernatePlan, memory: _Memory, now: Instant
-    ) -> tuple[Mapping[str, Stored], tuple[Problem, ...]]:
-        namespace, name = plan.metadata.namespace, plan.metadata.name
-        known = {
-            one.metadata.name: one.metadata
-            for one in self._restore_maps.find(shared.BY_PLAN, f"{namespace}/{name}")
-        }
-        if memory.stored is not None and _was_changed(memory.stored, known, self._restore_maps.seen):
-            memory.stored = None
-            memory.progress.clear()
-        if memory.stored is None:
-            quiet = plan.status.current_operation is None and standing(plan.status, ()) == "Awake"
-            if quiet and not known:
-                memory.stored = {}
-                return {}, ()
-            try:
-                stored = await self._restore.load(namespace, name)
-            except ValueError as error:
-                fix = "Correct what was changed by hand in the ConfigMaps hibernator-restore-*."
-                return {}, (Problem("restore data", name, f"it cannot be read: {error}", fix),)
-            for run in missing(plan, stored.keys()):
-                await self._recover(plan, run, stored, now)
-            memory.stored = stored
-        return memory.stored, ()
-
-    async def _recover(self, plan: HibernatePlan, run: Run, stored: dict[str, Stored], now: Instant) -> None:
-        """Restore data was deleted by hand: the sleepers themselves say what they were."""
-        try:
-            await self._runner.recover(_job(plan, run, stored, now), stored)
-        except ExecutorError as error:
-            log.warning("restore data is missing and could not be recovered", target=run.name, why=str(error))
-        else:
-            log.warning("restore data was missing", target=run.name, recovered=run.name in stored)
-
     def _problems(self, plan: HibernatePlan, memory: _Memory) -> tuple[_Problems, _Problems]:
         """Mistakes about time, with which nothing can be done, and others, with which things can be woken."""
         generation = plan.metadata.generation
@@ -259,70 +225,29 @@ class PlanReconciler:
             memory.laid_out = made_of, *lay_out(plan, active, days_off)
         return memory.laid_out[1:]
 
-    async def _forget_woken(self, plan: HibernatePlan, memory: _Memory, now: Instant) -> float:
-        """Drop what is kept of targets that are awake; the seconds until more of it can go.
-
-        Nothing is dropped on the word of a cache. The plan is read again, and so is every item, unless this
-        process has had the answer to the write that woke it.
-        """
-        if last_operation(plan.status) != "Wake" and not strangers(plan):
-            return float("inf")
-        stored, _ = await self._stored(plan, memory, now)
-        names = [name for name, one in stored.items() if is_woken(plan, name, one.kept)]
-        if not names:
-            return float("inf")
-        await self._read_again(plan)
-        waits = [await self._forget(plan, memory, name, now) for name in names]
-        return min(waits)
-
-    async def _forget(self, plan: HibernatePlan, memory: _Memory, name: str, now: Instant) -> float:
-        stored = memory.stored or {}
-        kept = stored[name].kept
-        job = _job(plan, Run(name=name, operation="Wake"), stored, now)
-        try:
-            lingers = self._runner.lingers(kept.target.type)
-            if lingers is not None:
-                left = lingers - (now - _finished(plan, name, now)).total("seconds")
-                if 0 < left <= lingers:
-                    if not all(entry.woken for entry in kept.sleeping.values()):
-                        stored[name] = await self._runner.note_woken(job, stored[name])
-                    return left
-            failed: Mapping[str, ExecutorError] = {}
-            if lingers is not None or memory.woken.get(name) != job.cycle:
-                failed = await self._runner.confirm(job, kept)
-        except ExecutorError as error:
-            failed = {name: error}
-        if failed:
-            item, why = next(iter(failed.items()))
-            log.warning("restore data is kept: not everything is known to be awake", item=item, why=str(why))
-            return CONFIRM_SECONDS
-        await self._restore.drop(stored[name])
-        del stored[name]
-        return float("inf")
-
     async def _work(self, plan: HibernatePlan, memory: _Memory, decision: Decision, now: Instant) -> float:
         if not decision.runs:
-            memory.progress.clear()
+            memory.held.progress.clear()
             return decision.after
         share = max(1, SLICE // len(decision.runs))
         steps = await together(self._run(plan, memory, run, now, share) for run in decision.runs)
         for run, step in zip(decision.runs, steps, strict=True):
             memory.outcomes[run.name] = _attempt(plan, run.name), step.outcome
             if step.outcome.state != "working":
-                memory.progress.pop(run.name, None)
+                memory.held.progress.pop(run.name, None)
             if step.outcome.state == "done" and run.operation == "Wake":
-                memory.woken[run.name] = plan.status.cycle or 0
+                memory.held.woken[run.name] = plan.status.cycle or 0
         return min(decision.after, *(step.after for step in steps))
 
     async def _run(self, plan: HibernatePlan, memory: _Memory, run: Run, now: Instant, share: int) -> Step:
-        stored = memory.stored if memory.stored is not None else {}
-        job = _job(plan, run, stored, now)
+        stored = memory.held.stored if memory.held.stored is not None else {}
+        job = job_of(plan, run, stored, now)
         if run.operation == "Look":
             return Step(await self._runner.look(job))
-        progress = memory.progress.get(run.name)
+        progress = memory.held.progress.get(run.name)
         attempt = _attempt(plan, run.name)
         if progress is None or progress.of != attempt:
-            progress = memory.progress[run.name] = Progress(attempt)
+            progress = memory.held.progress[run.name] = Progress(attempt)
         progress.share = share
         step = await self._runner.step(job, run.operation, stored, progress)
         if step.outcome.state in FAILURES:
@@ -335,7 +260,7 @@ class PlanReconciler:
         resting = asleep and plan.status.phase in {"Hibernated", "Error"} and not plan.spec.dry_run
         watched = {
             name: pause
-            for name, one in (memory.stored or {}).items()
+            for name, one in (memory.held.stored or {}).items()
             if resting and (pause := self._runner.looks_again(one.kept.target.type))
         }
         if not watched:
@@ -345,8 +270,8 @@ class PlanReconciler:
         last = memory.kept_asleep or _slept_at(plan) or now
         if (now - last).total("seconds") >= pause:
             for name in watched:
-                stored = memory.stored or {}
-                job = _job(plan, Run(name=name, operation="Wake"), stored, now)
+                stored = memory.held.stored or {}
+                job = job_of(plan, Run(name=name, operation="Wake"), stored, now)
                 for item, error in (await self._runner.keep_asleep(job, stored[name].kept)).items():
                     log.warning("an item is awake and cannot be put to sleep", item=item, why=str(error))
             last = now
@@ -355,7 +280,7 @@ class PlanReconciler:
 
     async def _release(self, plan: HibernatePlan, memory: _Memory) -> Result:
         if LEAVE_ASLEEP in plan.metadata.annotations:
-            for stored in (memory.stored or {}).values():
+            for stored in (memory.held.stored or {}).values():
                 await self._restore.leave(stored)
         told = journal_audit.events(PLANS, plan, plan.status.journal)
         await journal_audit.farewell(self._spool, PLANS, plan, told)
@@ -449,23 +374,6 @@ def _of_restore_data(found: Object) -> Iterable[Key]:
     yield Key(found.metadata.namespace, found.metadata.labels.get(PLAN_LABEL, ""))
 
 
-def _was_changed(stored: Mapping[str, Stored], known: Mapping[str, ObjectMeta], seen: int) -> bool:
-    """Whether somebody else has written to what we hold, as far as the watch has come."""
-    held = {
-        part.found.metadata.name: part.found.metadata
-        for one in stored.values()
-        for part in one.parts.values()
-    }
-    for name, mine in held.items():
-        if name not in known and order(mine.resource_version) <= seen:
-            return True
-    return any(
-        name not in held or order(theirs.resource_version) > order(held[name].resource_version)
-        for name, theirs in known.items()
-        if not theirs.deletion_timestamp
-    )
-
-
 def _attempt(plan: HibernatePlan, name: str) -> Attempt:
     known = states(plan.status).get(name)
     number = (known.attempts if known else None) or 1
@@ -477,32 +385,7 @@ def _current(plan: HibernatePlan, outcomes: Mapping[str, tuple[Attempt, Outcome]
     return {name: outcome for name, (of, outcome) in outcomes.items() if of == _attempt(plan, name)}
 
 
-def _finished(plan: HibernatePlan, name: str, now: Instant) -> Instant:
-    known = states(plan.status).get(name)
-    return Instant(known.finished_at) if known and known.finished_at else now
-
-
 def _slept_at(plan: HibernatePlan) -> Instant | None:
     """When everything was asleep: for a process that has not looked since."""
     result = last_result(plan.status)
     return Instant(result.finished_at) if result and result.finished_at else None
-
-
-def _job(plan: HibernatePlan, run: Run, stored: Mapping[str, Stored], now: Instant) -> Job:
-    """The target as the spec has it; on waking, as it was when it went to sleep."""
-    known = states(plan.status).get(run.name)
-    wanted = next((one for one in plan.spec.targets if one.name == run.name), None)
-    target = wanted
-    if run.operation == "Wake" and run.name in stored:
-        target = stored[run.name].kept.target
-    return Job(
-        namespace=plan.metadata.namespace,
-        plan=plan.metadata.name,
-        uid=plan.metadata.uid,
-        cycle=plan.status.cycle or 0,
-        target=target or Target(name=run.name, type="noop"),
-        wanted=wanted,
-        attempt=(known.attempts if known else None) or 1,
-        began=Instant(known.started_at) if known and known.started_at else now,
-        now=now,
-    )

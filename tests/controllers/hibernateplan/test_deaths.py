@@ -65,7 +65,8 @@ async def night(scene: PlanScene, name: str, last: int | None) -> tuple[list[Any
             await live(scene.cluster.kubeconfig, key, ManualClock(moment))
         kept = [found["data"]["items.json"] for found in scene.restore_data()]
         seen += [scene.workloads(), told(scene.plan_status(name)), kept]
-    return json.loads(json.dumps(seen).replace(f"/{name}", "/nights")), died, writes
+    uid = scene.one("HibernatePlan", name)["metadata"]["uid"]
+    return json.loads(json.dumps(seen).replace(f"/{name}", "/nights").replace(uid, "uid")), died, writes
 
 
 async def test_killed_after_any_write_of_a_night_it_goes_on_as_if_nothing_had_happened(

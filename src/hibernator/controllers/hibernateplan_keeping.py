@@ -1,0 +1,162 @@
+"""What a process holds of the restore data of a plan: read when it must be, kept true, and dropped last.
+
+It is read again when the watch tells that it was written to by others. What was deleted by hand is written
+anew from the marks of the sleepers.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+from whenever import Instant
+
+from hibernator.api.hibernateplan import HibernatePlan, Target
+from hibernator.api.meta import Object, ObjectMeta
+from hibernator.api.problem import Problem
+from hibernator.controllers import shared
+from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
+from hibernator.controllers.hibernateplan_runs import Progress, Runner
+from hibernator.decisions.hibernateplan import Run
+from hibernator.decisions.hibernateplan_keeping import is_woken, missing, strangers
+from hibernator.decisions.hibernateplan_status import last_operation, standing, states
+from hibernator.executors.protocol import ExecutorError, Job
+from hibernator.kube.cache import Cache
+from hibernator.kube.store import order
+
+CONFIRM_SECONDS: Final = 60.0  # until the next try to make sure that something is awake
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class Held:
+    """What must be read again after an outcome that is not known."""
+
+    stored: dict[str, Stored] | None = None
+    progress: dict[str, Progress] = field(default_factory=dict)
+    woken: dict[str, int] = field(default_factory=dict)  # targets that this process has woken, in which cycle
+
+    def forget(self) -> None:
+        self.stored = None
+        self.progress.clear()
+        self.woken.clear()
+
+
+class Keeping:
+    def __init__(self, restore: RestoreData, runner: Runner, maps: Cache[Object]) -> None:
+        self._restore = restore
+        self._runner = runner
+        self._maps = maps
+
+    async def stored(
+        self, plan: HibernatePlan, held: Held, now: Instant
+    ) -> tuple[Mapping[str, Stored], tuple[Problem, ...]]:
+        namespace, name = plan.metadata.namespace, plan.metadata.name
+        known = {
+            one.metadata.name: one.metadata for one in self._maps.find(shared.BY_PLAN, f"{namespace}/{name}")
+        }
+        if held.stored is not None and _was_changed(held.stored, known, self._maps.seen):
+            held.forget()
+        if held.stored is None:
+            quiet = plan.status.current_operation is None and standing(plan.status, ()) == "Awake"
+            if quiet and not known:
+                held.stored = {}
+                return {}, ()
+            try:
+                stored = await self._restore.load(namespace, name)
+            except ValueError as error:
+                fix = "Correct what was changed by hand in the ConfigMaps hibernator-restore-*."
+                return {}, (Problem("restore data", name, f"it cannot be read: {error}", fix),)
+            for run in missing(plan, stored.keys()):
+                await self._recover(plan, run, stored, now)
+            held.stored = stored
+        return held.stored, ()
+
+    async def _recover(self, plan: HibernatePlan, run: Run, stored: dict[str, Stored], now: Instant) -> None:
+        """Restore data was deleted by hand: the sleepers themselves say what they were."""
+        try:
+            await self._runner.recover(job_of(plan, run, stored, now), stored)
+        except ExecutorError as error:
+            log.warning("restore data is missing and could not be recovered", target=run.name, why=str(error))
+        else:
+            log.warning("restore data was missing", target=run.name, recovered=run.name in stored)
+
+    async def woken(self, plan: HibernatePlan, held: Held, now: Instant) -> list[str]:
+        """The targets that are awake by what the status says, and of which something is kept."""
+        if last_operation(plan.status) != "Wake" and not strangers(plan):
+            return []
+        stored, _ = await self.stored(plan, held, now)
+        return [name for name, one in stored.items() if is_woken(plan, name, one.kept)]
+
+    async def drop(self, plan: HibernatePlan, held: Held, name: str, now: Instant) -> float:
+        """Drop what is kept of a target, once all of it is known to be awake; otherwise, when to try again.
+
+        Every item is read for that, unless this process had the answer to the write that woke it. If writes
+        have no preconditions, one that was sent before may come late: there it waits, and looks after that.
+        """
+        stored = held.stored or {}
+        kept = stored[name].kept
+        job = job_of(plan, Run(name=name, operation="Wake"), stored, now)
+        try:
+            lingers = self._runner.lingers(kept.target.type)
+            if lingers is not None:
+                left = lingers - (now - _finished(plan, name, now)).total("seconds")
+                if 0 < left <= lingers:
+                    if not all(entry.woken for entry in kept.sleeping.values()):
+                        stored[name] = await self._runner.note_woken(job, stored[name])
+                    return left
+            failed: Mapping[str, ExecutorError] = {}
+            if lingers is not None or held.woken.get(name) != job.cycle:
+                failed = await self._runner.confirm(job, kept)
+        except ExecutorError as error:
+            failed = {name: error}
+        if failed:
+            item, why = next(iter(failed.items()))
+            log.warning("restore data is kept: not everything is known to be awake", item=item, why=str(why))
+            return CONFIRM_SECONDS
+        await self._restore.drop(stored[name])
+        del stored[name]
+        return float("inf")
+
+
+def job_of(plan: HibernatePlan, run: Run, stored: Mapping[str, Stored], now: Instant) -> Job:
+    """The target as the spec has it; on waking, as it was when it went to sleep."""
+    known = states(plan.status).get(run.name)
+    wanted = next((one for one in plan.spec.targets if one.name == run.name), None)
+    target = wanted
+    if run.operation == "Wake" and run.name in stored:
+        target = stored[run.name].kept.target
+    return Job(
+        namespace=plan.metadata.namespace,
+        plan=plan.metadata.name,
+        uid=plan.metadata.uid,
+        cycle=plan.status.cycle or 0,
+        target=target or Target(name=run.name, type="noop"),
+        wanted=wanted,
+        attempt=(known.attempts if known else None) or 1,
+        began=Instant(known.started_at) if known and known.started_at else now,
+        now=now,
+    )
+
+
+def _was_changed(stored: Mapping[str, Stored], known: Mapping[str, ObjectMeta], seen: int) -> bool:
+    """Whether somebody else has written to what we hold, as far as the watch has come."""
+    held = {
+        part.found.metadata.name: part.found.metadata
+        for one in stored.values()
+        for part in one.parts.values()
+    }
+    for name, mine in held.items():
+        if name not in known and order(mine.resource_version) <= seen:
+            return True
+    return any(
+        name not in held or order(theirs.resource_version) > order(held[name].resource_version)
+        for name, theirs in known.items()
+        if not theirs.deletion_timestamp
+    )
+
+
+def _finished(plan: HibernatePlan, name: str, now: Instant) -> Instant:
+    known = states(plan.status).get(name)
+    return Instant(known.finished_at) if known and known.finished_at else now
