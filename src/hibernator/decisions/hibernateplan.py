@@ -5,7 +5,7 @@ one ended. A plan that was down over several boundaries, whose spec was changed 
 while it sleeps is therefore no special case: it stands somewhere, and is wanted somewhere.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -211,7 +211,7 @@ def _advance(seen: Seen, status: HibernatePlanStatus, now: Instant) -> Hibernate
     turns = order(names, strategy, backwards=wakes, others=others)
     known = states(status)
     known |= _called_off(seen, status, wakes=wakes, now=now)
-    if not _stops(seen, known.values()):
+    if wakes or not _stops(seen, known.values()):
         for name in startable(turns, known, now):
             known[name] = started(known[name], now)
     status = _replace(status, targets=tuple(known.values()))
@@ -221,24 +221,32 @@ def _advance(seen: Seen, status: HibernatePlanStatus, now: Instant) -> Hibernate
 def _called_off(
     seen: Seen, status: HibernatePlanStatus, *, wakes: bool, now: Instant
 ) -> dict[str, TargetStatus]:
+    """A failure in Strict ends a sleep. A waking goes on with all that do not depend on what failed."""
     known = states(status)
-    pending = {name: target for name, target in known.items() if target.state == "Pending"}
-    if _stops(seen, known.values()):
+    stops = _stops(seen, known.values())
+    if stops and not wakes:
         failed = next(target.name for target in known.values() if target.state == "Failed")
         message = f"Not begun, because {failed} failed and the mode is Strict."
+        pending = {name: target for name, target in known.items() if target.state == "Pending"}
         return {name: with_state(target, "Aborted", message, now) for name, target in pending.items()}
-    if wakes:
+    if wakes and not stops:
         return {}
     return {
         name: with_state(
             known[name], "Aborted", f"Not begun, because it waits for {reason}, which failed.", now
         )
-        for name, reason in cut_off(seen.plan.spec.execution.strategy.dependencies, known).items()
+        for name, reason in cut_off(_edges(seen, wakes=wakes), known).items()
     }
 
 
+def _edges(seen: Seen, *, wakes: bool) -> Iterator[tuple[str, str]]:
+    """Who waits for whom, as pairs of before and after; waking runs the order of the sleep backwards."""
+    for edge in seen.plan.spec.execution.strategy.dependencies:
+        yield (edge.to, edge.from_) if wakes else (edge.from_, edge.to)
+
+
 def _stops(seen: Seen, targets: Iterable[TargetStatus]) -> bool:
-    """Whether a failure ends it all. A plan that is being deleted wakes as much as it can."""
+    """Whether a failure matters to the others. A plan that is being deleted wakes as much as it can."""
     strict = seen.plan.spec.behavior.mode == "Strict" and not is_deleted(seen.plan)
     return strict and any(target.state == "Failed" for target in targets)
 

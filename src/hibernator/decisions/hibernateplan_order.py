@@ -1,6 +1,6 @@
 """In which order the targets of a plan are worked on, for each strategy, forwards and backwards."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -67,15 +67,18 @@ def startable(found: Order, states: Mapping[str, TargetStatus], now: Instant) ->
     return tuple(chosen)
 
 
-def cut_off(dependencies: Sequence[Dependency], states: Mapping[str, TargetStatus]) -> dict[str, str]:
-    """Who must not go to sleep, with the reason: it waits for somebody that does not sleep either."""
-    lost = {name: name for name, target in states.items() if target.state in {"Failed", "Aborted"}}
+def cut_off(edges: Iterable[tuple[str, str]], states: Mapping[str, TargetStatus]) -> dict[str, str]:
+    """Which targets are not begun, and why: each waits, maybe by way of others, for one that failed."""
+    waiting: dict[str, list[str]] = {}
+    for before, after in edges:
+        waiting.setdefault(before, []).append(after)
+    lost = [name for name, target in states.items() if target.state in {"Failed", "Aborted"}]
     found: dict[str, str] = {}
-    for _ in states:
-        for edge in dependencies:
-            waits = edge.to in states and states[edge.to].state == "Pending"
-            if edge.from_ in lost and waits and edge.to not in lost:
-                lost[edge.to] = found[edge.to] = edge.from_
+    for name in lost:  # which grows while it is walked through
+        for after in waiting.get(name, ()):
+            if after in states and states[after].state == "Pending" and after not in found:
+                found[after] = name
+                lost.append(after)
     return found
 
 

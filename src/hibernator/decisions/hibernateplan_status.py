@@ -207,7 +207,7 @@ def _ended(
     return OperationResult(
         started_at=start,
         finished_at=end,
-        duration_seconds=(end - start).total_seconds(),
+        duration_seconds=max((end - start).total_seconds(), 0.0),
         result=result,
         completed=completed,
         failed=failed,
