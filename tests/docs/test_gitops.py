@@ -11,7 +11,7 @@ import yaml
 from hibernator.controlplane.cluster import KubectlError
 from hibernator.decisions.scaler_mark import ANNOTATION
 from hibernator.decisions.scaling import Horizontal, Keda, Patch, Place, Workload, steps
-from hibernator.decisions.sleepmark import MARK
+from hibernator.decisions.sleepmark import LABEL, MARK, TRACE
 from hibernator.executors.workloadscaler_kinds import BUILT_IN
 from support.cluster import ClusterInTest
 from tools.gotools import ARGO_CD, FLUX_HELM, FLUX_KUSTOMIZE, crds
@@ -59,9 +59,10 @@ def test_the_table_names_the_fields_of_each_kind(kind: str, fields: set[str]) ->
     assert {field for kinds, field in rows if kind in kinds.split(", ")} == fields
 
 
-def test_the_table_names_the_annotations() -> None:
-    for annotation in (MARK, ANNOTATION):
+def test_the_table_names_the_label_and_the_annotations() -> None:
+    for annotation in (MARK, TRACE, ANNOTATION):
         assert f"`/metadata/annotations/{annotation.replace('/', '~1')}`" in PAGE
+    assert f"`/metadata/labels/{LABEL.replace('/', '~1')}`" in PAGE
 
 
 def in_git() -> dict[str, set[str]]:

@@ -26,7 +26,7 @@ def expected(mode: str, order: tuple[str, ...], fails: str) -> dict[str, str]:
     return dict.fromkeys(before, "Completed") | {fails: "Failed"} | dict.fromkeys(after, others)
 
 
-async def test_strict_ends_at_a_failure_and_best_effort_goes_on_wherever_it_is(scene: PlanScene) -> None:
+async def test_strict_ends_a_sleep_at_a_failure_and_every_waking_goes_on(scene: PlanScene) -> None:
     scene.create(*(failing(*case) for case in CASES))
     async with scene.operator() as run:
         await run.advance_to(EVENING)
@@ -41,7 +41,7 @@ async def test_strict_ends_at_a_failure_and_best_effort_goes_on_wherever_it_is(s
         for mode, direction, position in CASES:
             called, fails = name(mode, direction, position), NAMES[position]
             if direction == "wake":
-                assert scene.target_states(called) == expected(mode, NAMES[::-1], fails)
+                assert scene.target_states(called) == expected("BestEffort", NAMES[::-1], fails)
                 assert scene.phase(called) == "Error"
             else:
                 assert scene.phase(called) == "Active"
