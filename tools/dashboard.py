@@ -25,6 +25,12 @@ def _rate(metric: str, *by: str) -> str:
     return f"sum by ({', '.join(by)}) (rate({metric}[$__rate_interval]))"
 
 
+def _saved(what: str) -> str:
+    """Every replica counts the same, and the sum is over plans, not over replicas."""
+    counter = f"hibernator_plan_saved_{what}_hours_total"
+    return f"sum by (namespace) (max by (namespace, plan) (increase({counter}[1d])))"
+
+
 ROWS: Final[dict[str, tuple[Panel, ...]]] = {
     "At a glance": (
         Panel("Replicas that lead", "none", {"": "sum(hibernator_leader)"}, "stat"),
@@ -64,6 +70,11 @@ ROWS: Final[dict[str, tuple[Panel, ...]]] = {
         Panel(
             "Scalers: degraded", "ops", {"{{reason}}": _rate("hibernator_scaler_degraded_total", "reason")}
         ),
+    ),
+    "Savings": (
+        Panel("Core hours a day", "none", {"{{namespace}}": _saved("core")}),
+        Panel("GiB hours a day", "none", {"{{namespace}}": _saved("gib")}),
+        Panel("Node hours a day", "none", {"{{namespace}}": _saved("node")}),
     ),
     "Waiting for people": (
         Panel("Waiting now", "short", {"{{kind}}": "max by (kind) (hibernator_approvals_waiting)"}),

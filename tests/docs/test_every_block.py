@@ -69,6 +69,8 @@ BY_PAGE: Final = {
         "tests/docs/test_policy.py::test_the_guide_shows_the_example",
     ),
     ("docs/guides/webhooks.md", "sh"): (f"{_SHELL}a_key_that_leaked_is_replaced_by_deleting_its_secret",),
+    ("docs/guides/savings.md", "sh"): (f"{_AUDIT}savings_are_counted_by_plan_month_and_namespace",),
+    ("docs/guides/savings.md", "yaml"): (f"{_AUDIT}savings_are_counted_by_plan_month_and_namespace",),
     ("docs/guides/webhooks.md", "yaml"): (f"{_SHELL}the_setting_for_certificates_is_one",),
     ("docs/reference/commands.md", ""): (
         "tests/docs/test_every_block.py::test_every_command_of_the_reference_is_one",

@@ -2,13 +2,15 @@
 
 import ast
 import asyncio
+import csv
 import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from whenever import Instant
+import pytest
+from whenever import Instant, TimeDelta
 
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.audit.database import Database
@@ -52,6 +54,28 @@ async def test_the_trail_is_read_followed_exported_and_checked(
     last = json.loads(exported)
     known = f"{last['sequence']}:{last['hash']}"
     assert "whole" in shell.type(check.text.replace("1234:5f0e…", known))
+
+
+async def test_savings_are_counted_by_plan_month_and_namespace(
+    cluster: ClusterInTest, tmp_path: Path
+) -> None:
+    [commands] = blocks("docs/guides/savings.md", "sh")
+    [prices] = blocks("docs/guides/savings.md", "yaml")
+    (tmp_path / prices.name).write_text(prices.text, "utf-8")
+    url = f"sqlite:///{tmp_path}/audit.db"
+    nights = Resource(kind="HibernatePlan", namespace="shop", name="nights", uid="uid")
+    data = {"cycle": 1, "target": "db", "type": "rds", "items": 3, "cpuMillicores": 4000}
+    async with Database(url) as database:
+        store = Store(database, now=Instant.now)
+        await store.prepare()
+        slept = event("hibernateplan.target.slept", nights, at=Instant.now() - TimeDelta(hours=10), data=data)
+        await store.append(await store.claim("test"), [slept])
+    shell = Shell(cluster, tmp_path, more={"HIBERNATOR_DATABASE": url})
+    assert "nights" in shell.type(commands.text)
+    with (tmp_path / "savings.csv").open(encoding="utf-8") as file:
+        counted = list(csv.DictReader(file))
+    assert {line["currency"] for line in counted} == {"EUR"}
+    assert sum(float(line["worth"]) for line in counted) == pytest.approx(10 * 3 * 0.35, rel=0.05)
 
 
 async def test_a_controller_records_as_the_page_says(tmp_path: Path) -> None:

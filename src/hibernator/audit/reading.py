@@ -28,6 +28,7 @@ class Filter:
     name: str = ""
     actor: str = ""  # id or e-mail
     type: str = ""  # whole, or its beginning with a star: `scheduleexception.*`
+    types: tuple[str, ...] = ()  # any of these
     since: Instant | None = None  # inclusive
     until: Instant | None = None  # exclusive
 
@@ -47,6 +48,8 @@ class Filter:
             found.append(EVENTS.c.type.startswith(self.type[:-1], autoescape=True))
         elif self.type:
             found.append(EVENTS.c.type == self.type)
+        if self.types:
+            found.append(EVENTS.c.type.in_(self.types))
         if self.since:
             found.append(EVENTS.c.time >= self.since)
         if self.until:

@@ -81,7 +81,7 @@ def list_(
 
         await printed(latest(opened, wanted, limit, follow=follow), form)
 
-    _run(database, show)
+    ask(database, show)
 
 
 @app.command()
@@ -113,7 +113,7 @@ def export(
 
         await printed(everything(opened, wanted, after, follow=follow), form)
 
-    _run(database, show)
+    ask(database, show)
 
 
 @app.command()
@@ -143,10 +143,10 @@ def verify(
         with progress() as told:
             return await walk(opened, known=link, progress=told)
 
-    _tell(_run(database, check), link)
+    _tell(ask(database, check), link)
 
 
-def _run(address: str | None, question: "Callable[[Database], Awaitable[R]]") -> R:
+def ask(address: str | None, question: "Callable[[Database], Awaitable[R]]") -> R:
     """Ask the database something; what goes wrong becomes a sentence and an exit code."""
     import asyncio
 
@@ -157,12 +157,12 @@ def _run(address: str | None, question: "Callable[[Database], Awaitable[R]]") ->
     except ValueError as error:
         raise CliError(str(error), code=Exit.USAGE) from error
 
-    async def ask() -> R:
+    async def answer() -> R:
         async with database:
             return await question(database)
 
     try:
-        return asyncio.run(ask())
+        return asyncio.run(answer())
     except AuditUnavailable as error:
         hint = "" if address else "Say where the trail is with --database or HIBERNATOR_DATABASE."
         raise CliError(str(error), hint=hint, code=Exit.UNAVAILABLE) from error
@@ -186,12 +186,12 @@ def _filter(
         name=name,
         actor=actor,
         type=type_,
-        since=_moment("--since", since, now),
-        until=_moment("--until", until, now),
+        since=moment_of("--since", since, now),
+        until=moment_of("--until", until, now),
     )
 
 
-def _moment(option: str, text: str | None, now: "Instant | None") -> "Instant | None":
+def moment_of(option: str, text: str | None, now: "Instant | None") -> "Instant | None":
     """A duration is so long ago; everything else is read as in the other commands, in UTC."""
     import re
 

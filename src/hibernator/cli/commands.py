@@ -31,6 +31,11 @@ COMMANDS: Final[Mapping[str, Entry]] = {
         _CLUSTER,
     ),
     "audit": Entry("hibernator.cli.audit:app", "Read, export and check the audit trail.", _CLUSTER),
+    "savings": Entry(
+        "hibernator.cli.savings:savings",
+        "Show what sleeping has saved, by plan and month, with what it is worth.",
+        _CLUSTER,
+    ),
     "simulate": Entry(
         "hibernator.cli.offline.commands:simulate",
         "Show what will be asleep when, and how many replicas will run.",

@@ -237,6 +237,11 @@ def hourly(saving: Saving) -> HourlySaving:
     )
 
 
+def saved_by(status: HibernatePlanStatus, now: Instant) -> Savings | None:
+    """The savings up to now, those of a sleep that has not ended included."""
+    return status.savings if not status.history or status.history[-1].wake else _saved(status, now)
+
+
 def _saved(status: HibernatePlanStatus, now: Instant) -> Savings | None:
     """The savings with those of the sleep that ends now."""
     last = status.history[-1] if status.history else None

@@ -4,11 +4,12 @@ Other rooms define their own `Metric`s the same way and hand them to `Metrics` b
 registry is not prometheus-client's global one: two managers in one process (every test) must not share it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from prometheus_client import Counter, Gauge, Histogram
+    from prometheus_client.core import CounterMetricFamily
 
 # From half a millisecond, below which a reconcile that finds nothing to do stays, to a minute.
 _SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -22,6 +23,13 @@ class Metric(NamedTuple):
     labels: tuple[str, ...]
     help: str
     buckets: tuple[float, ...] = _SECONDS  # of a histogram
+
+
+class Sample(NamedTuple):
+    """One value of a metric that is computed when somebody reads it."""
+
+    labels: tuple[str, ...]
+    value: float
 
 
 QUEUE_DEPTH = Metric(
@@ -149,6 +157,29 @@ RUNTIME: Final = (
 )
 
 
+class _Computed:
+    """A collector, as prometheus-client calls what it asks on each reading."""
+
+    def __init__(self, metric: Metric, samples: Callable[[], Iterable[Sample]]) -> None:
+        self._metric = metric
+        self._samples = samples
+
+    def describe(self) -> "Iterator[CounterMetricFamily]":
+        """Its name, so that no other metric takes it, and without the cost of its values."""
+        yield self._family()
+
+    def collect(self) -> "Iterator[CounterMetricFamily]":
+        family = self._family()
+        for labels, value in self._samples():
+            family.add_metric(labels, value)
+        yield family
+
+    def _family(self) -> "CounterMetricFamily":
+        from prometheus_client.core import CounterMetricFamily
+
+        return CounterMetricFamily(self._metric.name, self._metric.help, labels=self._metric.labels)
+
+
 M = TypeVar("M", "Counter", "Gauge", "Histogram")
 
 
@@ -190,6 +221,11 @@ class Metrics:
     def follow(self, metric: Metric, value: Callable[[], float], *labels: str) -> None:
         """Let a gauge ask for its value when somebody reads it, which costs nothing until then."""
         self._labelled(self._gauges, metric.name, labels).set_function(value)
+
+    def compute(self, metric: Metric, samples: Callable[[], Iterable[Sample]]) -> None:
+        """Let a counter be what `samples` say at the moment, for what is written down elsewhere anyway."""
+        self._registry.unregister(self._counters.pop(metric.name))
+        self._registry.register(_Computed(metric, samples))
 
     def observe(self, metric: Metric, seconds: float, *labels: str) -> None:
         self._labelled(self._histograms, metric.name, labels).observe(seconds)

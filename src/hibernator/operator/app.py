@@ -22,6 +22,7 @@ from hibernator.controllers import (
     hibernateplan,
     hibernateplan_metrics,
     remediation,
+    savings_metrics,
     scheduleexception,
     timewindowscaler,
 )
@@ -58,6 +59,7 @@ METRICS: Final = (
     *timewindowscaler.METRICS,
     *hibernateplan_metrics.METRICS,
     *approval_metrics.METRICS,
+    *savings_metrics.METRICS,
     *admission.METRICS,
     *AUDIT_METRICS,
 )
@@ -190,6 +192,7 @@ def controllers(
         home=settings.namespace,
     )
     manager.on_lead(approval_metrics.ApprovalMetrics(means).lead)
+    savings_metrics.show_savings(means)
     departures = every_departure(means)
     manager.on_lead(lambda: departures.lead(elector.left_at if elector else None))
     yield departures.controller

@@ -1,0 +1,188 @@
+"""The trail as savings, and savings as a table, JSON, YAML or CSV."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import yaml
+from whenever import Instant
+
+from hibernator.audit.chain import Entry
+from hibernator.audit.database import Database
+from hibernator.audit.reading import Filter, Reader
+from hibernator.audit.sleeps import SLEPT, sleeps
+from hibernator.cli.exits import CliError, Exit
+from hibernator.cli.output import printable
+from hibernator.decisions.prices import Prices, read_prices
+from hibernator.decisions.savings import CLOUD, Amount, Place, Plan, Rate, Slept, Woke, count, spells
+
+_HOUR: Final = 3600
+_COLUMNS: Final = {
+    "plan": ("namespace", "plan", "month"),
+    "namespace": ("namespace", "month"),
+    "month": ("month",),
+}
+_NUMBERS: Final = ("coreHours", "gibHours", "nodeHours", "cloudHours", "worth")
+
+
+class _Data(msgspec.Struct, rename="camel"):
+    """What the event of a target that fell asleep carries."""
+
+    target: str = ""
+    type: str = ""
+    items: int = 0
+    cpu_millicores: int | None = None
+    memory_mib: int = msgspec.field(default=0, name="memoryMiB")
+    nodes: int = 0
+    timezone: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    amounts: dict[Place, Amount]
+    start: Instant
+    end: Instant
+    begins: Instant | None  # the trail
+    silent: int  # sleeps that do not say what they save
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    names: tuple[str, ...]  # as in _COLUMNS
+    core_hours: float
+    gib_hours: float
+    node_hours: float
+    cloud_hours: float
+    worth: float
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        return self.core_hours, self.gib_hours, self.node_hours, self.cloud_hours, self.worth
+
+
+async def gather(database: Database, namespace: str, start: Instant, end: Instant) -> Report:
+    told: list[Slept | Woke] = []
+    silent = 0
+    async for entry in sleeps(database, start, namespace):
+        one, says = _read(entry)
+        silent += not says
+        told.append(one)
+    first = await Reader(database).page(Filter(), limit=1)
+    window = start.timestamp(), end.timestamp()
+    amounts = count(spells(told, window[1]), window)
+    return Report(amounts, start, end, first[0].time if first else None, silent)
+
+
+def _read(entry: Entry) -> tuple[Slept | Woke, bool]:
+    about = entry.resource
+    plan, at = Plan(about.namespace, about.name, about.uid), entry.time.timestamp()
+    if entry.type != SLEPT:
+        return Woke(plan, at), True
+    try:
+        data = msgspec.json.decode(entry.data, type=_Data)
+    except msgspec.DecodeError:
+        data = _Data()  # whoever changed it is found by `audit verify`
+    rate = Rate(
+        type=data.type,
+        items=data.items,
+        millicores=data.cpu_millicores or 0,
+        mebibytes=data.memory_mib,
+        nodes=data.nodes,
+        zone=data.timezone,
+    )
+    return Slept(plan, at, data.target, rate), data.cpu_millicores is not None
+
+
+def load_prices(file: str) -> Prices:
+    try:
+        document = yaml.safe_load(Path(file).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        hint = "Give a file in YAML or JSON."
+        raise CliError(f"--prices {file}: {error}", hint=hint, code=Exit.USAGE) from error
+    prices, problems = read_prices(document)
+    for one in problems:
+        what = ": ".join(filter(None, (one.path, one.message)))
+        raise CliError(f"--prices {file}: {what}.", hint=one.fix, code=Exit.USAGE)
+    return prices
+
+
+def rows(report: Report, by: str, prices: Prices) -> list[Row]:
+    grouped: dict[tuple[str, ...], list[tuple[Place, Amount]]] = {}
+    for place, amount in report.amounts.items():
+        names = tuple(getattr(place, column) for column in _COLUMNS[by])
+        grouped.setdefault(names, []).append((place, amount))
+    return [_row(names, parts, prices) for names, parts in sorted(grouped.items())]
+
+
+def _row(names: tuple[str, ...], parts: Sequence[tuple[Place, Amount]], prices: Prices) -> Row:
+    whole = sum((amount for _, amount in parts), Amount())
+    return Row(
+        names,
+        core_hours=whole.millicores / 1000 / _HOUR,
+        gib_hours=whole.mebibytes / 1024 / _HOUR,
+        node_hours=whole.nodes / _HOUR,
+        cloud_hours=sum(amount.items for place, amount in parts if place.type in CLOUD) / _HOUR,
+        worth=sum(prices.worth(place.type, amount) for place, amount in parts),
+    )
+
+
+def _total(lines: Sequence[Row]) -> Row:
+    sums = [sum(numbers) for numbers in zip(*(line.numbers for line in lines), strict=True)] or [0.0] * 5
+    return Row((), *sums)
+
+
+def as_table(lines: Sequence[Row], by: str, prices: Prices) -> Iterator[str]:
+    columns = _COLUMNS[by]
+    titles = [*columns, "core hours", "GiB hours", "node hours", "cloud hours", prices.currency]
+    cells = [[*map(printable, line.names), *_numbers(line)] for line in lines]
+    if len(cells) > 1:
+        cells.append(["total", *[""] * (len(columns) - 1), *_numbers(_total(lines))])
+    widths = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
+    for row in ([title.upper() for title in titles], *cells):
+        named = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)][: len(columns)]
+        counted = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)][len(columns) :]
+        yield "   ".join([*named, *counted])
+
+
+def _numbers(row: Row) -> list[str]:
+    return [*(f"{number:,.1f}" for number in row.numbers[:-1]), f"{row.worth:,.2f}"]
+
+
+def as_document(report: Report, lines: Sequence[Row], by: str, prices: Prices) -> dict[str, Any]:
+    """For programs: numbers as they are, to the thousandth."""
+    return {
+        "since": str(report.start),
+        "until": str(report.end),
+        "currency": prices.currency,
+        "items": [_item(line, _COLUMNS[by]) for line in lines],
+        "total": _item(_total(lines), ()),
+    }
+
+
+def as_csv(lines: Sequence[Row], by: str, prices: Prices) -> str:
+    written = io.StringIO()
+    out = csv.writer(written, lineterminator="\n")
+    out.writerow([*_COLUMNS[by], *_NUMBERS, "currency"])
+    for line in lines:
+        out.writerow([*line.names, *(round(number, 3) for number in line.numbers), prices.currency])
+    return written.getvalue()
+
+
+def _item(row: Row, columns: Sequence[str]) -> dict[str, Any]:
+    numbers = {key: round(number, 3) for key, number in zip(_NUMBERS, row.numbers, strict=True)}
+    return {**dict(zip(columns, row.names, strict=True)), **numbers}
+
+
+def notes(report: Report) -> Iterator[str]:
+    if not report.amounts:
+        yield "The trail tells of no sleep in this time."
+    if report.begins and report.begins > report.start:
+        begin = report.begins.format_iso(unit="second")
+        yield f"The trail begins on {begin}; what was before is not counted."
+    if report.silent:
+        what = "sleep does" if report.silent == 1 else "sleeps do"
+        yield f"{report.silent:,} {what} not say what was saved, because an older version recorded them."

@@ -1,0 +1,78 @@
+"""What an hour costs, from a price file or by default, and what an amount of savings is worth by it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from hibernator.api.problem import Problem
+from hibernator.api.structural import guess
+from hibernator.decisions.savings import CLOUD, NODES, WORKLOADS, Amount
+
+_HOUR: Final = 3600
+_TYPES: Final = frozenset({WORKLOADS, *NODES, *CLOUD})
+# The names that OpenCost gives to the same things in its custom pricing.
+_OPENCOST: Final = {"CPU": "cpu", "RAM": "memory"}
+_NUMBERS: Final = ("cpu", "memory")
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Of an hour. The defaults are those that OpenCost uses where it knows no others."""
+
+    cpu: float = 0.031611  # of a core
+    memory: float = 0.004237  # of a GiB
+    currency: str = "USD"
+    hourly: Mapping[str, float] = field(default_factory=dict)  # of one thing, by type of target
+
+    def worth(self, type_: str, amount: Amount) -> float:
+        if (price := self.hourly.get(type_)) is not None:
+            return price * (amount.nodes if type_ in NODES else amount.items) / _HOUR
+        return self.cpu * amount.millicores / 1000 / _HOUR + self.memory * amount.mebibytes / 1024 / _HOUR
+
+
+def read_prices(document: Any) -> tuple[Prices, list[Problem]]:
+    """From our own fields, or from OpenCost's custom pricing, whose other prices are not needed here."""
+    if not isinstance(document, dict):
+        return Prices(), [
+            Problem("", document, "this is no price file", "Write cpu: 0.03 and memory: 0.004, for example.")
+        ]
+    of_opencost = any(name in document for name in _OPENCOST)
+    problems: list[Problem] = []
+    found: dict[str, Any] = {}
+    for name, value in document.items():
+        ours = _OPENCOST.get(name, name)
+        if ours in _NUMBERS:
+            found[ours] = _number(name, value, problems)
+        elif name == "currency":
+            found[name] = str(value)
+        elif name == "hourly" and isinstance(value, dict):
+            found[name] = {type_: _hourly(type_, price, problems) for type_, price in value.items()}
+        elif not of_opencost:
+            problems.append(_unknown(name, value))
+    return Prices(**found), problems
+
+
+def _hourly(type_: str, price: Any, problems: list[Problem]) -> float:
+    if type_ not in _TYPES:
+        meant = guess(str(type_), _TYPES)
+        fix = f"Did you mean {meant}?" if meant else f"Write one of {', '.join(sorted(_TYPES))}."
+        problems.append(Problem(f"hourly.{type_}", None, "there is no such type of target", fix))
+    return _number(f"hourly.{type_}", price, problems)
+
+
+def _number(path: str, value: Any, problems: list[Problem]) -> float:
+    try:
+        price = float(value)
+    except (TypeError, ValueError):
+        price = -1.0
+    if not 0 <= price < float("inf"):
+        problems.append(Problem(path, value, "this is no price", "Write a number of at least 0."))
+        return 0.0
+    return price
+
+
+def _unknown(name: str, value: Any) -> Problem:
+    known = (*_NUMBERS, "currency", "hourly")
+    meant = guess(str(name), known)
+    fix = f"Did you mean {meant}?" if meant else f"Write {', '.join(known)}."
+    return Problem(str(name), value, "a price file has no such field", fix)

@@ -1,0 +1,192 @@
+"""`hibernator savings` after nights of a real plan, while it is asleep, and when it is gone."""
+
+import asyncio
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from whenever import Instant
+
+from hibernator.audit.database import Database
+from hibernator.audit.event import AuditEvent, event
+from hibernator.audit.store import Store
+from hibernator.controllers.savings_metrics import CORE_HOURS, GIB_HOURS
+from support.cluster import ClusterInTest
+from support.command import Ran, hibernator
+from support.operators import Running
+from support.plan_scenes import EVENING, MORNING, PlanScene, plan, workloads
+from support.scaler_scenes import workload
+from support.trail import plan as plan_of
+
+
+@pytest.fixture
+def scene(crds: ClusterInTest, namespace: str) -> PlanScene:
+    return PlanScene(crds, namespace)
+
+
+def hungry(cpu: str = "4", memory: str = "8Gi") -> dict[str, Any]:
+    made = workload(replicas=2)
+    container = made["spec"]["template"]["spec"]["containers"][0]
+    requests = {"requests": {"cpu": cpu, "memory": memory}}
+    spec = {"containers": [{**container, "resources": requests}]}
+    made["spec"]["template"] = {**made["spec"]["template"], "spec": spec}
+    return made
+
+
+def show(database: str, now: str, *arguments: str, everywhere: bool = True) -> Ran:
+    options = ("-A",) if everywhere else ()
+    return hibernator("savings", *options, "--database", database, *arguments, now=Instant(now))
+
+
+async def shown(run: Running, now: str, *arguments: str) -> Any:
+    await run.operator.trail.flush()
+    ran = await asyncio.to_thread(show, run.database, now, "-o", "json", *arguments)
+    assert ran.code == 0, ran.err
+    return json.loads(ran.out)
+
+
+async def test_a_night_is_counted_while_it_lasts_when_it_is_over_and_when_the_plan_is_gone(
+    scene: PlanScene,
+) -> None:
+    scene.create(hungry(), plan(workloads("all", scene.namespace)))
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        in_between = await shown(run, "2026-03-02T22:30:00Z")
+        assert in_between["items"] == [
+            {
+                "namespace": scene.namespace,
+                "plan": "nights",
+                "month": "2026-03",
+                "coreHours": 20.0,
+                "gibHours": 40.0,
+                "nodeHours": 0.0,
+                "cloudHours": 0.0,
+                "worth": round(20 * 0.031611 + 40 * 0.004237, 3),
+            }
+        ]
+        await run.advance_to("2026-03-02T22:30:00Z")
+        assert run.metric(CORE_HOURS, scene.namespace, "nights") == 20.0
+        await run.advance_to(MORNING)
+        assert run.metric(CORE_HOURS, scene.namespace, "nights") == 80.0
+        assert run.metric(GIB_HOURS, scene.namespace, "nights") == 160.0
+        over = await shown(run, "2026-03-03T12:00:00Z")
+        assert over["total"]["coreHours"] == 80.0
+        await asyncio.to_thread(scene.delete, "hibernateplans", "nights")
+        await run.settle()
+        assert 'plan="nights"' not in run.operator.metrics.text().decode()
+        gone = await shown(run, "2026-03-03T12:00:00Z", "--by", "month")
+        assert gone["items"][0]["month"] == "2026-03"
+        assert gone["total"] == over["total"]
+        only = await shown(run, "2026-03-03T12:00:00Z", "--since", "2026-03-03T00:00:00Z")
+        assert only["total"]["coreHours"] == 48.0
+
+
+def told(type_: str, at: str, number: int, name: str = "nightly", **data: Any) -> AuditEvent:
+    about = plan_of(name)
+    return event(
+        f"hibernateplan.{type_}",
+        about,
+        at=Instant(at),
+        identity=(number,),
+        correlation_id=f"{about.uid}/{data.get('cycle', 0)}",
+        data=data,
+    )
+
+
+SAVES: dict[str, Any] = {
+    "type": "workloadscaler",
+    "items": 1,
+    "cpuMillicores": 1000,
+    "memoryMiB": 1024,
+    "timezone": "Europe/Berlin",
+}
+
+
+@pytest.fixture
+def trail(tmp_path: Path) -> str:
+    """Two plans: one asleep since January, the other for an evening; and a sleep without numbers."""
+    url = f"sqlite:///{tmp_path}/audit.db"
+    events = [
+        told("target.slept", "2025-12-01T00:00:00Z", 1, cycle=1, target="a", **SAVES),
+        told("wake.started", "2025-12-02T00:00:00Z", 2, cycle=1),
+        told("target.slept", "2026-01-01T00:00:00Z", 3, cycle=2, target="a", **SAVES),
+        told("target.slept", "2026-01-01T00:00:01Z", 4, cycle=2, target="b", **SAVES),
+        told("target.slept", "2026-03-02T20:00:00Z", 1, "late", cycle=1, target="old"),
+        told(
+            "target.slept",
+            "2026-03-02T20:00:00Z",
+            2,
+            "late",
+            cycle=1,
+            target="db",
+            type="rds",
+            items=2,
+            cpuMillicores=8000,
+            memoryMiB=32768,
+            nodes=2,
+        ),
+        told("wake.started", "2026-03-02T22:00:00Z", 3, "late", cycle=1),
+    ]
+
+    async def fill() -> None:
+        async with Database(url) as database:
+            store = Store(database, now=lambda: events[-1].time)
+            await store.prepare()
+            await store.append(await store.claim("test"), events)
+
+    asyncio.run(fill())
+    return url
+
+
+def test_a_sleep_of_months_counts_in_a_window_that_begins_in_the_middle_of_it(trail: str) -> None:
+    ran = show(trail, "2026-03-03T00:00:00Z", "--since", "24h", "-o", "json")
+    items = {item["plan"]: item for item in json.loads(ran.out)["items"]}
+    assert items["nightly"]["coreHours"] == 48.0
+    assert items["late"]["cloudHours"] == 4.0
+    assert "1 sleep does not say what was saved" in ran.err
+
+
+def test_the_table_says_what_it_is_worth_by_the_prices_of_the_file(trail: str, tmp_path: Path) -> None:
+    file = tmp_path / "prices.yaml"
+    file.write_text(yaml.safe_dump({"cpu": 1, "memory": 0, "currency": "EUR", "hourly": {"rds": 0.5}}))
+    ran = show(trail, "2026-03-03T00:00:00Z", "--since", "24h", "--prices", str(file))
+    assert ran.out.splitlines() == [
+        "NAMESPACE   PLAN      MONTH     CORE HOURS   GIB HOURS   NODE HOURS   CLOUD HOURS     EUR",
+        "shop        late      2026-03         16.0        64.0          0.0           4.0    2.00",
+        "shop        nightly   2026-03         48.0        48.0          0.0           0.0   48.00",
+        "total                                 64.0       112.0          0.0           4.0   50.00",
+    ]
+
+
+def test_by_namespace_and_month_as_csv_and_yaml(trail: str) -> None:
+    text = show(trail, "2026-02-02T00:00:00Z", "--since", "2026-01-30", "--by", "namespace", "-o", "csv").out
+    first, second = csv.DictReader(io.StringIO(text))
+    assert (first["month"], second["month"]) == ("2026-01", "2026-02")
+    # From midnight in UTC to the end of the month in Berlin, for two targets.
+    assert (float(first["coreHours"]), float(second["coreHours"])) == (2 * 47.0, 2 * 25.0)
+    as_yaml = show(trail, "2026-02-02T00:00:00Z", "--by", "month", "-o", "yaml").out
+    assert yaml.safe_load(as_yaml)["currency"] == "USD"
+
+
+def test_a_time_without_sleep_and_a_trail_that_begins_later_are_pointed_out(trail: str) -> None:
+    ran = show(trail, "2025-12-10T00:00:00Z", "--since", "5d")
+    assert "The trail tells of no sleep in this time." in ran.err
+    assert "The trail begins on 2025-12-01T00:00:00Z" in show(trail, "2025-12-10T00:00:00Z").err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--prices", "nowhere.yaml"), "--prices nowhere.yaml"),
+        (("--since", "2026-03-04"), "must be before --until"),
+        (("--since", "yesterdy"), "--since"),
+    ],
+)
+def test_a_mistake_in_an_option_is_named(trail: str, arguments: tuple[str, ...], said: str) -> None:
+    ran = show(trail, "2026-03-03T00:00:00Z", *arguments)
+    assert ran.code == 2
+    assert said in ran.err
