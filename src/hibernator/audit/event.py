@@ -105,10 +105,11 @@ def event(
 ) -> AuditEvent:
     """Tell of a transition.
 
-    `identity` is what sets this transition apart from others of the same type of the same object: a cycle, a
-    generation, the time that is in the object's status. Take it and `at` from what is stored in the object,
-    never from the clock of this pass, or a repeat becomes another event. What happens to an object only once
-    in its life needs no identity.
+    `identity` is what sets this transition apart from others of the same type of the same object: the time
+    that is in the object's status, with a number where times are not enough. A number alone is given twice
+    when etcd is restored from a backup. Take it and `at` from what is stored in the object, never from the
+    clock of this pass, or a repeat becomes another event. What happens to an object only once in its life
+    needs no identity.
     """
     found = _type(name)
     return AuditEvent(

@@ -195,7 +195,11 @@ _TABLE: Final = (
         {
             "pruned": _notice(
                 "Events beyond the retention were removed; the data names the last and its hash."
-            )
+            ),
+            "rewound": _warning(
+                "The API server was set back to an older state, as by a restore of etcd from a backup. What "
+                "happened after the backup stays in the trail, and may happen again."
+            ),
         },
     ),
 )

@@ -1,7 +1,8 @@
 """What the audit trail is told about an object with a journal: every entry, again on each pass.
 
-The number of an entry was given to it in the write that made it, so that whoever tells it builds the same id,
-and the trail keeps it once.
+The number of an entry and its time were given to it in the write that made it, so that whoever tells it
+builds the same id, and the trail keeps it once. Numbers alone would not do: after a restore of etcd from a
+backup they are given a second time, to what happens then.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -66,7 +67,7 @@ def recorded(trail: Trail, kind: Kind[Any], found: Object, journal: Iterable[Tra
     """The numbers of those that the trail has."""
     uid = found.metadata.uid
     return frozenset(
-        one.number for one in journal if trail.has(transition_id(uid, _type(kind, one), one.number))
+        one.number for one in journal if trail.has(transition_id(uid, _type(kind, one), *_identity(one)))
     )
 
 
@@ -82,7 +83,7 @@ def events(kind: Kind[Any], found: Object, journal: Iterable[Transition]) -> Ite
             type_.name,
             about,
             at=Instant(one.at),
-            identity=(one.number,),
+            identity=_identity(one),
             actor=person(str(one.data.get(USER, ""))) if somebody else OPERATOR,
             channel="api" if somebody else "operator",
             correlation_id=f"{about.uid}/{cycle}" if cycle is not None else "",
@@ -90,6 +91,10 @@ def events(kind: Kind[Any], found: Object, journal: Iterable[Transition]) -> Ite
             duration_ms=int(seconds) * 1000 if seconds is not None else None,
             error=one.message if failed else "",
         )
+
+
+def _identity(one: Transition) -> tuple[int, str]:
+    return one.number, Instant(one.at).format_iso()
 
 
 def _type(kind: Kind[Any], one: Transition) -> str:

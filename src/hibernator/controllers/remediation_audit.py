@@ -46,6 +46,7 @@ def analysis_events(analysis: AIAnalysis) -> Iterator[AuditEvent]:
             "aianalysis.approving",
             about,
             at=Instant(needed.last_transition_time),
+            identity=(Instant(needed.last_transition_time).format_iso(),),
             correlation_id=together,
             data={
                 "confidence": status.approval_context.confidence,
@@ -61,6 +62,7 @@ def analysis_events(analysis: AIAnalysis) -> Iterator[AuditEvent]:
             f"aianalysis.{status.phase.lower()}",
             about,
             at=Instant(status.phase_since),
+            identity=(Instant(status.phase_since).format_iso(),),
             correlation_id=together,
             data={"reason": status.reason} | ({"request": reference.name} if reference else {}),
         )
@@ -113,7 +115,7 @@ def given(request: RemediationApprovalRequest) -> AuditEvent:
         "remediationapprovalrequest.approval.given",
         Resource.of(APPROVAL_REQUESTS, request),
         at=_decided_at(request),
-        identity=(request.status.decided_by,),
+        identity=(request.status.decided_by, *_said_at(request)),
         actor=person(request.status.decided_by),
         channel=_CHANNELS.get(request.status.decided_via, "api"),
         correlation_id=correlation(request),
@@ -128,6 +130,7 @@ def _decided(request: RemediationApprovalRequest) -> AuditEvent:
         f"remediationapprovalrequest.{status.decision.lower()}",
         Resource.of(APPROVAL_REQUESTS, request),
         at=_decided_at(request),
+        identity=_said_at(request),
         actor=OPERATOR if is_ours else person(status.decided_by),
         channel="operator" if is_ours else _CHANNELS.get(status.decided_via, "api"),
         correlation_id=correlation(request),
@@ -139,6 +142,12 @@ def _decided(request: RemediationApprovalRequest) -> AuditEvent:
 def _decided_at(request: RemediationApprovalRequest) -> Instant:
     at = request.status.decided_at
     return Instant(at) if at else _created_at(request)
+
+
+def _said_at(request: RemediationApprovalRequest) -> tuple[str, ...]:
+    """When somebody decided, as it stands in the object before we write anything; an end by itself is one."""
+    said = find(request.status.conditions, request.status.decision)
+    return (Instant(said.last_transition_time).format_iso(),) if said else ()
 
 
 def _created(kind: Kind[Any], obj: Object, data: dict[str, Any]) -> AuditEvent:

@@ -43,7 +43,10 @@ def events(exception: ScheduleException) -> Iterator[AuditEvent]:
         yield _told(about, _type(exception, entry), entry)
     agreed = [entry for entry in status.history if entry.action == "approved"]
     if status.approval_state == "Approved" and agreed:
-        yield event(f"{_SUBJECT}.approved", about, at=Instant(agreed[-1].timestamp), correlation_id=about.uid)
+        at = Instant(agreed[-1].timestamp)  # whoever comes later is refused
+        yield event(
+            f"{_SUBJECT}.approved", about, at=at, identity=(at.format_iso(),), correlation_id=about.uid
+        )
 
 
 def _type(exception: ScheduleException, entry: HistoryEntry) -> str:
