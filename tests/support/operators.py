@@ -30,7 +30,15 @@ class Running:
     operator: Operator
     clock: ManualClock
     database: str
+    task: asyncio.Task[None]
+    ends_by_itself: bool = False
     forbidden: frozenset[str] = frozenset()  # resources that the test keeps from the operator
+
+    async def ended(self) -> BaseException | None:
+        """Why the operator has ended, once it has by itself."""
+        self.ends_by_itself = True
+        await asyncio.wait([self.task])
+        return self.task.exception()
 
     async def settle(self) -> None:
         """Wait until the operator has seen all that is there and has nothing left to do about it now."""
@@ -94,14 +102,16 @@ async def running(
     async with operator(chosen, credentials.find(str(own)), clock=clock) as made:
         task = asyncio.create_task(made.manager.run())
         try:
-            run = Running(made, clock, chosen.database)
+            run = Running(made, clock, chosen.database, task)
             await run.settle()
             clock.settles_with(run.settle)
             yield run
         finally:
             made.manager.stop()
-            await task
+            await asyncio.wait([task])
             shutil.rmtree(audit)
+        if not run.ends_by_itself:
+            task.result()
         assert not list(_forbidden(made.metrics, run.forbidden))
 
 

@@ -72,7 +72,7 @@ def _operator(chosen: Settings) -> None:
     from hibernator.kube import credentials, logging
     from hibernator.kube.election import LeaseLostError
     from hibernator.kube.errors import BadCredentials
-    from hibernator.kube.manager import stopped_by_signals
+    from hibernator.kube.manager import WorldWentBackError, stopped_by_signals
     from hibernator.kube.memory import spare_the_buffers, spare_the_caches
     from hibernator.kube.serving import CannotListenError
     from hibernator.operator import app
@@ -94,6 +94,10 @@ def _operator(chosen: Settings) -> None:
     except LeaseLostError as error:
         raise CliError(
             str(error), hint="Another replica leads now. Start this one again.", code=Exit.LOST
+        ) from error
+    except WorldWentBackError as error:
+        raise CliError(
+            f"{error}.", hint="Start this replica again: it then reads everything anew.", code=Exit.LOST
         ) from error
     except CannotListenError as error:
         raise CliError(

@@ -3,7 +3,7 @@
 plans = Cache(client, PLANS)
 plans.index("by-target", lambda plan: …)
 plans.on_change(lambda old, new: queue.add(…))
-asyncio.create_task(plans.run())
+tasks.create_task(plans.run())
 await plans.wait_synced()
 """
 
@@ -54,7 +54,13 @@ class Cache(Store[T]):
         return self._reflector.trouble
 
     async def wait_synced(self) -> None:
+        """Return once everything has been seen, and nothing of it is in doubt."""
         await self.synced.wait()
+        await self._reflector.trusted.wait()
+
+    def relist(self) -> None:
+        """Read everything anew: the API server was set back to an older state."""
+        self._reflector.relist()
 
     def silent_for(self) -> float:
         """Seconds since the API server was last heard of; in a healthy cluster little more than a minute."""

@@ -12,6 +12,7 @@ a `Watchdog` stands by for the case that the event loop cannot ask anything any 
 import random
 import socket
 import uuid
+from collections.abc import Callable
 from typing import Any, Final, NoReturn, Protocol
 
 import structlog
@@ -21,7 +22,7 @@ from hibernator.api.core import LEASES, Lease
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock, SystemClock, deadline
 from hibernator.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
-from hibernator.kube.lease import Candidacy, Create, Take, Timing, Wait
+from hibernator.kube.lease import Candidacy, Create, Take, Timing, Wait, went_back
 from hibernator.kube.metrics import LEASE_REQUESTS, WRITES_FENCED, Metrics
 
 log = structlog.get_logger(__name__)
@@ -92,6 +93,8 @@ class Elector:
         self._timing = timing
         self._clock = clock or SystemClock()
         self._candidacy = Candidacy(identity, timing)
+        self._on_rewind: Callable[[], object] = lambda: None
+        self._closed = False
 
     @property
     def identity(self) -> str:
@@ -112,12 +115,21 @@ class Elector:
         """The reading of the clock at which nothing of this leadership may still be going on."""
         return self._candidacy.over_at
 
+    def on_rewind(self, handler: Callable[[], object]) -> None:
+        """Call back when the lease proves that the API server was set back to an older state."""
+        self._on_rewind = handler
+
+    def fence(self) -> None:
+        """Let no write begin any more, although the lease is held and renewed until it is released."""
+        self._closed = True
+
     def may_write(self) -> float:
         """How many seconds a write that starts now may take; raises NotLeadingError if it must not start."""
         now = self._clock.monotonic()
-        if now >= self._candidacy.relied_upon_until:
+        if self._closed or now >= self._candidacy.relied_upon_until:
             self._metrics.count(WRITES_FENCED)
-            raise NotLeadingError("this replica cannot prove that it leads; another may")
+            why = "this replica is about to stop" if self._closed else "it cannot prove that it leads"
+            raise NotLeadingError(f"no write begins here: {why}; another replica may lead")
         return self._candidacy.over_at - now
 
     async def acquire(self) -> None:
@@ -141,17 +153,30 @@ class Elector:
 
     async def release(self) -> None:
         """Let another replica lead at once. Only when nothing of this leadership is going on any more."""
-        step = self._candidacy.release(self._clock.monotonic(), self._clock.now())
-        self._candidacy.give_up()
-        if step is None:
-            return
+        self._closed = True
         try:
             async with deadline(self._clock, _RELEASE):
-                await self._leases.patch(step.spec, step.resource_version)
+                released = await self._release()
         except (ApiError, TimeoutError) as error:
             log.warning("lease not released; the next leader has to wait for its end", error=str(error))
         else:
-            log.info("lease released")
+            if released:
+                log.info("lease released")
+        self._candidacy.give_up()
+
+    async def _release(self) -> bool:
+        try:
+            return await self._give_away()
+        except Conflict:  # somebody has touched it, which does not make it theirs
+            self._candidacy.saw(await self._leases.get(), self._clock.monotonic())
+            return await self._give_away()
+
+    async def _give_away(self) -> bool:
+        step = self._candidacy.release(self._clock.monotonic(), self._clock.now())
+        if step is None:
+            return False
+        await self._leases.patch(step.spec, step.resource_version)
+        return True
 
     def _remaining(self) -> float:
         return self._candidacy.relied_upon_until - self._clock.monotonic()
@@ -182,6 +207,8 @@ class Elector:
 
     async def _look_and_take(self) -> bool:
         lease = await self._leases.get()
+        if went_back(self._candidacy.lease, lease):
+            self._on_rewind()
         self._candidacy.saw(lease, self._clock.monotonic())
         try:
             return await self._take()

@@ -33,6 +33,7 @@ from typing import Any
 from whenever import Instant
 
 from hibernator.api.core import Lease, MicroTime, micro_time
+from hibernator.kube.store import order
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,11 @@ class Candidacy:
         self.saw(lease, asked)
         self._proven = asked
 
+    @property
+    def lease(self) -> Lease | None:
+        """The lease as it was last seen."""
+        return self._lease
+
     def give_up(self) -> None:
         """Rely on the lease no more, whatever the clock says."""
         self._fenced = True
@@ -180,6 +186,13 @@ class Candidacy:
 
     def _take(self, spec: dict[str, Any]) -> Take:
         return Take(spec, self._lease.metadata.resource_version if self._lease else "")
+
+
+def went_back(before: Lease | None, after: Lease | None) -> bool:
+    """Whether the API server was set back between two looks: nothing else makes a version smaller."""
+    if before is None or after is None:
+        return False
+    return order(after.metadata.resource_version) < order(before.metadata.resource_version)
 
 
 def _stamp(wall: Instant) -> MicroTime:

@@ -4,9 +4,12 @@ What can go wrong here goes wrong in every cluster sooner or later, and each has
 
 * the version is too old to watch from (410 as an answer, or inside the stream): list again;
 * the rest of a paged list has expired: list again, all at once;
-* the connection breaks or hangs: watch again from the last version;
+* the connection breaks: watch again from the last version;
+* the connection hangs, or the API server was away for a while: list, because it may have been set back, and
+  what it counts its versions from be another past;
 * the list is older than what we know already, from an API server that lags behind: ask again;
-* the API server was restored from a backup, so that *every* list is older: believe it after a while.
+* the API server was restored from a backup, so that *every* list is older: believe it after a while, or as
+  soon as somebody else in this process has found it out.
 """
 
 import asyncio
@@ -44,7 +47,8 @@ class Habits:
     short: float = 1.0  # a watch that ends sooner, with nothing seen, counts as a failure
     first_wait: float = 0.1
     longest_wait: float = 30.0
-    believe_older_lists_after: float = 300.0
+    longest_absence: float = 5.0  # after which a watch does not go on, but begins with a list
+    believe_older_lists_after: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,7 @@ class Reflector(Generic[T]):
         self, client: Client, store: Store[T], selection: Selection, habits: Habits, metrics: Metrics
     ) -> None:
         self.synced = asyncio.Event()
+        self.trusted = asyncio.Event()  # cleared from a doubt to the list that settles it
         self.contact = steady()  # when the API server was last heard of
         self.trouble = ""  # what keeps the store from being up to date
         self._client = client
@@ -72,6 +77,18 @@ class Reflector(Generic[T]):
         self._page = self._habits.page
         self._failures = 0
         self._older_since: float | None = None
+        self._away_since: float | None = None  # the first failure since the API server was last heard of
+        self._doubts = 0
+        self._settled = 0  # how many of them are settled by a list that began later
+        self._limit: asyncio.Timeout | None = None  # of the watch that runs
+
+    def relist(self) -> None:
+        """List at once, and believe it also if it is older: the API server was set back."""
+        self._doubts += 1
+        self._listed = False
+        self.trusted.clear()
+        if self._limit:
+            self._limit.reschedule(asyncio.get_running_loop().time())
 
     async def run(self) -> None:
         """List and watch until cancelled."""
@@ -83,43 +100,45 @@ class Reflector(Generic[T]):
             except ApiError as error:
                 await self._recover(error)
             except Exception as error:  # noqa: BLE001 — a bug of ours must not leave the cache frozen
-                _log.exception("the cache stumbled", resource=self._store.kind.resource)
+                _log.exception("watch cache failed; relisting", resource=self._store.kind.resource)
                 self._listed = False
                 await self._recover(ApiError(str(error)))
 
     async def _list(self) -> None:
         resource = self._store.kind.resource
         self._metrics.count(RELISTS, resource)
+        doubts, newest = self._doubts, self._store.newest
         pages: list[Page[T]] = []
         try:
             async for page in self._client.pages(
                 self._store.kind, limit=self._page, **asdict(self._selection)
             ):
-                self.contact = steady()
+                self._heard()
                 pages.append(page)
         except Gone:
             self._page = _ALL_AT_ONCE
             raise
         self._page = self._habits.page
         version = order(pages[0].resource_version)
-        if not self._store.replace(pages, version, rewound=self._rewound()):
+        insists, doubted = self._insists(), doubts != self._settled
+        is_old = version < newest and not insists and not doubted
+        if is_old or not self._store.replace(pages, version, rewound=insists or doubted):
             self._older_since = self._older_since or steady()
             raise Unavailable(f"the API server listed an old state (version {version}) of {resource}")
+        if insists and not doubted:
+            self._store.went_back()
         self._older_since = None
-        self._listed = True
+        self._settled = doubts
         self.trouble = ""
         self.synced.set()
+        if doubts == self._doubts:
+            self._listed = True
+            self.trusted.set()
 
-    def _rewound(self) -> bool:
+    def _insists(self) -> bool:
         """Whether lists have been older than what we know for so long that it must be true."""
         since = self._older_since
-        if since is None or steady() < since + self._habits.believe_older_lists_after:
-            return False
-        _log.error(
-            "the API server only knows an older state, as after a restore from a backup; it is taken over",
-            resource=self._store.kind.resource,
-        )
-        return True
+        return since is not None and steady() >= since + self._habits.believe_older_lists_after
 
     async def _watch(self) -> None:
         start, useful = steady(), False
@@ -131,19 +150,29 @@ class Reflector(Generic[T]):
             silence=self._habits.silence,
         )
         try:
-            async with aclosing(batches):
+            async with asyncio.timeout(None) as limit, aclosing(batches):
+                self._limit = limit
                 async for batch in batches:
-                    self.contact = steady()
+                    self._heard()
                     for event in batch:
                         self._apply(event)
                         useful = True
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            useful = True  # not the server's fault: `relist` was called
         finally:
+            self._limit = None
             self._metrics.count(WATCH_RESTARTS, self._store.kind.resource)
             useful = useful or steady() - start >= self._habits.short
             if useful:
                 self._failures = 0
         if not useful:
             raise Unavailable("the API server ended the watch as soon as it began")
+
+    def _heard(self) -> None:
+        self.contact = steady()
+        self._away_since = None
 
     def _apply(self, event: WatchEvent[T]) -> None:
         store = self._store
@@ -162,6 +191,12 @@ class Reflector(Generic[T]):
 
     async def _recover(self, error: ApiError) -> None:
         if isinstance(error, Gone) or any(cause.reason == _IN_THE_FUTURE for cause in error.causes):
+            self._listed = False
+        self._away_since = self._away_since or steady()
+        # Also after a silence without bookmarks: a watch from a version that the API server has not reached,
+        # because it was set back, stands and tells nothing until that version comes.
+        silent = steady() >= self.contact + self._habits.silence
+        if silent or steady() > self._away_since + self._habits.longest_absence:
             self._listed = False
         wait = backoff(self._failures, first=self._habits.first_wait, longest=self._habits.longest_wait)
         if isinstance(error, Throttled):

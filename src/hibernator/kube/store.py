@@ -3,6 +3,10 @@
 Three sources tell of an object: lists, watch events, and the answers to our own writes. They overtake each
 other. What decides is the version, which the API server counts up with every write: nothing here goes back to
 an older one. So no controller ever sees an object older than its own last write to it.
+
+A list is the truth of its version: only what is newer than the list itself is kept over it. A list that is
+newer than an object here and shows an older version of it cannot be, unless the API server was set back to an
+older state, as by a restore of etcd from a backup. Then the list is taken over, and `on_rewind` is called.
 """
 
 from collections.abc import Callable, Iterable, KeysView, Sequence, ValuesView
@@ -45,11 +49,18 @@ class Store(Generic[T]):
         self._objects: dict[Key, T] = {}
         self._indexes: dict[str, _Index[T]] = {}
         self._handlers: list[Handler[T]] = []
+        self._rewind_handlers: list[Callable[[], object]] = []
         self._seen = 0  # lists and watch have told everything up to this version
+        self._written = 0  # the newest of our own writes
 
     @property
     def seen(self) -> int:
         return self._seen
+
+    @property
+    def newest(self) -> int:
+        """The greatest version that was heard of; a list that begins now cannot be older."""
+        return max(self._seen, self._written)
 
     def get(self, namespace: str, name: str) -> T | None:
         return self._objects.get((namespace, name))
@@ -77,6 +88,10 @@ class Store(Generic[T]):
         """Call back with the old and the new object; None is one that does not exist (yet, or any more)."""
         self._handlers.append(handler)
 
+    def on_rewind(self, handler: Callable[[], object]) -> None:
+        """Call back when a list proves that the API server was set back to an older state."""
+        self._rewind_handlers.append(handler)
+
     def wrote(self, obj: T) -> None:
         """One of our own writes was answered with this; whoever looks next must see at least that."""
         key = key_of(obj)
@@ -86,7 +101,8 @@ class Store(Generic[T]):
         if not self._everything and key not in self._objects:
             return
         # What the watch has passed it knows better: the object may be gone again.
-        if order(obj.metadata.resource_version) > self._seen:
+        if _version(obj) > self._seen:
+            self._written = max(self._written, _version(obj))
             self._offer(key, obj)
 
     def saw(self, obj: T) -> None:
@@ -137,22 +153,34 @@ class Store(Generic[T]):
         if version < self._seen and not rewound:
             return False
         self._seen = version
+        self._written = 0 if rewound else self._written
         listed = {key_of(item): item for page in pages for item in page.items}
+        # Newer than the list are only our own writes, if the API server was not set back.
+        replaced = {key: old for key, old in self._objects.items() if rewound or _version(old) <= version}
         changes: list[tuple[T | None, T | None]] = []
-        for key, old in list(self._objects.items()):
-            # One that is newer than the list is our own write.
-            if key not in listed and (rewound or order(old.metadata.resource_version) <= version):
+        for key, old in replaced.items():
+            if key not in listed:
                 self._put(key, old, None)
                 changes.append((old, None))
+        went_back = False
         for key, item in listed.items():
             known = self._objects.get(key)
-            if known is None or _newer(item, known) or (rewound and _newer(known, item)):
+            # Compared whole: of two pasts with the same count of versions, one may have been restored.
+            if known is None or (key in replaced and item != known):
                 self._put(key, known, item)
                 changes.append((known, item))
+                went_back |= known is not None and _newer(known, item)
         self._report_listed([broken for page in pages for broken in page.broken])
+        if went_back and not rewound:
+            self.went_back()
         for change in changes:
             self._notify(*change)
         return True
+
+    def went_back(self) -> None:
+        """The API server was set back to an older state, and nobody knows yet."""
+        for handler in self._rewind_handlers:
+            handler()
 
     def _offer(self, key: Key, obj: T) -> None:
         old = self._objects.get(key)
@@ -199,8 +227,12 @@ class Store(Generic[T]):
                 self._report(key, broken)
 
 
+def _version(obj: Object) -> int:
+    return order(obj.metadata.resource_version)
+
+
 def _newer(one: Object, other: Object) -> bool:
-    return order(one.metadata.resource_version) > order(other.metadata.resource_version)
+    return _version(one) > _version(other)
 
 
 class _Index(Generic[T]):

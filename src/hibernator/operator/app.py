@@ -111,6 +111,7 @@ async def operator(
         manager.add("audit trail", trail.run)
         manager.flush_with(lambda seconds: auditing.flush(trail, seconds))
         manager.on_lead(trail.lead)
+        manager.on_rewind(lambda: trail.record(auditing.rewound(clock.now())))
         spool = AuditSpool(client, trail, settings.namespace)
         means = Means(
             client=writer,

@@ -3,8 +3,10 @@
 from typing import Final
 
 import structlog
+from whenever import Instant
 
 from hibernator.audit.database import AuditUnavailable
+from hibernator.audit.event import AuditEvent, Resource, event
 from hibernator.audit.trail import Trail
 from hibernator.kube.metrics import Metric, Metrics
 
@@ -32,6 +34,12 @@ async def flush(trail: Trail, seconds: float) -> None:
         await trail.flush(seconds)
     except AuditUnavailable as error:
         _log.warning("left audit events to the next process", events=trail.waiting, reason=str(error))
+
+
+def rewound(now: Instant) -> AuditEvent:
+    """Tell that the API server was set back, so that a reader understands what happens twice."""
+    about = Resource(kind="AuditTrail", name="audit")
+    return event("audit.rewound", about, at=now, identity=(now.format_iso(),))
 
 
 class AuditMetrics:

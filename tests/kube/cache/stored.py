@@ -24,6 +24,13 @@ def told(store: Store[ConfigMap]) -> list[tuple[str, str]]:
     return heard
 
 
+def rewound(store: Store[ConfigMap]) -> list[str]:
+    """Write down each time that the store finds out that the API server was set back."""
+    heard: list[str] = []
+    store.on_rewind(lambda: heard.append("rewind"))
+    return heard
+
+
 def short(obj: ConfigMap | None) -> str:
     if obj is None:
         return ""

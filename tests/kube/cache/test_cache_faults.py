@@ -110,13 +110,13 @@ async def test_a_watch_that_breaks_goes_on_from_the_last_version_without_a_list(
         assert lists(proxy) == 1
 
 
-async def test_a_watch_that_hangs_half_open_is_found_by_its_silence(
+async def test_a_watch_that_hangs_half_open_is_found_by_its_silence_and_not_gone_on_with(
     shaken: Client, proxy: FaultProxy, world: World
 ) -> None:
     async with gap(shaken, proxy, world, _IMPATIENT) as (happenings, listener):
         await listener.until_like(*happenings.after)
         assert listener.transitions == happenings.transitions()
-        assert lists(proxy) == 1
+        assert lists(proxy) >= 2
 
 
 @pytest.mark.parametrize(
@@ -219,12 +219,46 @@ async def test_an_older_state_is_believed_if_the_server_insists_as_after_a_resto
     proxy.next(path=_LIST, action=old)
     habits = Habits(first_wait=0.05, longest_wait=0.1, believe_older_lists_after=0.3)
     async with gap(shaken, proxy, world, habits) as (happenings, listener):
+        rewinds: list[str] = []
+        listener.cache.on_rewind(lambda: rewinds.append("rewind"))
         proxy.clear()
         await listener.until_like(*happenings.after)
         proxy.next(path=_WATCH, action=gone_in_watch())
         proxy.next(path=_LIST, action=Answer(200, body=old.body), times=100)
         proxy.cut_watches()
         await listener.until(lambda: listener.cache.get(world.namespace, "gone") == happenings.before[0])
+        assert rewinds == ["rewind"]
+
+
+async def test_an_older_state_is_believed_at_once_by_a_cache_that_was_called_to_read_anew(
+    shaken: Client, proxy: FaultProxy, world: World
+) -> None:
+    old = Record()
+    proxy.next(path=_LIST, action=old)
+    async with gap(shaken, proxy, world) as (happenings, listener):
+        cache = listener.cache
+        proxy.clear()
+        await listener.until_like(*happenings.after)
+        await proxy.watching()
+        proxy.next(path=_LIST, action=Answer(200, body=old.body))
+        cache.relist()
+        assert cache.synced.is_set()  # it is no less filled than before
+        await cache.wait_synced()
+        assert cache.get(world.namespace, "gone") == happenings.before[0]
+        assert lists(proxy) == 2
+
+
+async def test_after_a_long_absence_of_the_server_a_list_comes_before_the_watch_goes_on(
+    shaken: Client, proxy: FaultProxy, world: World
+) -> None:
+    habits = Habits(short=0.2, first_wait=0.05, longest_wait=0.2, longest_absence=0.1)
+    async with gap(shaken, proxy, world, habits) as (happenings, listener):
+        rule = proxy.next(path=_WATCH, action=Answer(503), times=4)
+        proxy.cut_watches()
+        await rule.hit()
+        await listener.until_like(*happenings.after)
+        assert listener.transitions == happenings.transitions()
+        assert lists(proxy) >= 2
 
 
 async def test_our_own_write_outlives_a_list_that_was_taken_before_it(

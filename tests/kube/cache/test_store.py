@@ -7,7 +7,7 @@ import pytest
 from hibernator.api.core import CONFIG_MAPS
 from hibernator.kube.store import Store
 from hibernator.kube.wire import Broken
-from kube.cache.stored import by_owner, config_map, contents, page, short, told
+from kube.cache.stored import by_owner, config_map, contents, page, rewound, short, told
 
 
 def test_a_list_says_what_there_is() -> None:
@@ -62,6 +62,54 @@ def test_an_old_list_is_taken_over_if_history_was_rewound() -> None:
     assert store.replace(page(config_map("a", 3), config_map("c", 4)), 9, rewound=True)
     assert contents(store) == {"a1@3", "c1@4"}
     assert store.seen == 9
+
+
+def test_a_list_is_the_truth_of_its_version_also_where_it_shows_an_object_as_it_was_before() -> None:
+    store = Store(CONFIG_MAPS)
+    store.replace(page(config_map("a", 30), config_map("b", 31)), 40)
+    heard, rewinds = told(store), rewound(store)
+    store.replace(page(config_map("a", 3), config_map("c", 4)), 1_000_040)  # restored with bumped revisions
+    assert contents(store) == {"a1@3", "c1@4"}
+    assert heard == [("b1@31", ""), ("a1@30", "a1@3"), ("", "c1@4")]
+    assert rewinds == ["rewind"]
+
+
+def test_an_older_object_of_another_uid_proves_as_well_that_the_api_server_was_set_back() -> None:
+    store = Store(CONFIG_MAPS)
+    store.replace(page(config_map("a", 30, uid="2")), 40)
+    rewinds = rewound(store)
+    store.replace(page(config_map("a", 3, uid="1")), 50)
+    assert contents(store) == {"a1@3"}
+    assert rewinds == ["rewind"]
+
+
+def test_whoever_knows_that_the_api_server_was_set_back_is_not_called_again() -> None:
+    store = Store(CONFIG_MAPS)
+    store.replace(page(config_map("a", 30)), 40)
+    rewinds = rewound(store)
+    store.replace(page(config_map("a", 3)), 50, rewound=True)
+    assert rewinds == []
+
+
+def test_those_who_drop_what_they_remember_hear_of_a_rewind_before_anybody_hears_of_changes() -> None:
+    store = Store(CONFIG_MAPS)
+    store.replace(page(config_map("a", 30)), 40)
+    order: list[str] = []
+    store.on_change(lambda _old, _new: order.append("change"))
+    store.on_rewind(lambda: order.append("rewind"))
+    store.replace(page(config_map("a", 3)), 50)
+    assert order == ["rewind", "change"]
+
+
+def test_only_what_is_newer_than_the_list_itself_is_kept_over_it() -> None:
+    store = Store(CONFIG_MAPS)
+    store.replace(page(config_map("a", 3), config_map("b", 4)), 9)
+    rewinds = rewound(store)
+    store.wrote(config_map("a", 12))
+    store.wrote(config_map("new", 14))
+    store.replace(page(config_map("a", 3), config_map("b", 4)), 11)
+    assert contents(store) == {"a1@12", "b1@4", "new1@14"}
+    assert rewinds == []
 
 
 def test_our_own_write_is_seen_at_once_and_only_once() -> None:

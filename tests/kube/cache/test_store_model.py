@@ -1,4 +1,4 @@
-"""In whatever order news comes, the store never goes back, and ends where the truth is."""
+"""In whatever order news comes, the store goes back only if the world does, and ends where the truth is."""
 
 from dataclasses import dataclass, field
 
@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 from hibernator.api.core import CONFIG_MAPS, ConfigMap
 from hibernator.kube.store import Key, Store, order
-from kube.cache.stored import by_owner, config_map, contents, page, short
+from kube.cache.stored import by_owner, config_map, contents, page, rewound, short
 
 
 @dataclass
@@ -24,10 +24,13 @@ class World:
     wrong: list[tuple[str, str]] = field(default_factory=list)
     answered: dict[str, int] = field(default_factory=dict)  # the version of our last write by name
     deletions: list[tuple[str, int]] = field(default_factory=list)
+    went_back: bool = False  # since the last list
+    rewinds: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.store.index("owner", by_owner)
         self.store.on_change(self.heard)
+        self.rewinds = rewound(self.store)
         self.relist()
 
     def heard(self, old: ConfigMap | None, new: ConfigMap | None) -> None:
@@ -36,7 +39,8 @@ class World:
         key = ("team", obj.metadata.name) if obj else ("", "")
         joined = self.known.get(key) == old
         forward = (
-            old is None
+            self.went_back
+            or old is None
             or new is None
             or (
                 old.metadata.uid == new.metadata.uid
@@ -66,7 +70,7 @@ class World:
             self.answers.append(new)
 
     def deliver(self) -> None:
-        if self.stream:
+        if self.stream and not self.went_back:
             event = self.stream.pop(0)
             self.past.append(event)
             self.tell(event)
@@ -80,7 +84,7 @@ class World:
 
     def replay(self, which: int) -> None:
         """An event from before comes once more."""
-        if self.past:
+        if self.past and not self.went_back:
             self.tell(self.past[which % len(self.past)])
 
     def answer(self, which: int) -> None:
@@ -92,7 +96,12 @@ class World:
             self.answered[name] = max(version, self.answered.get(name, 0))
 
     def check(self) -> None:
-        """Nothing is older than our own last write to it; and what is gone was deleted after that."""
+        """Nothing is older than our own last write to it; and what is gone was deleted after that.
+
+        Between a restore and the list that shows it nobody can know.
+        """
+        if self.went_back:
+            return
         for name, version in self.answered.items():
             seen = self.store.get("team", name)
             if seen is None:
@@ -106,20 +115,52 @@ class World:
     def relist(self) -> None:
         """A list of the present; what the watch had yet to tell up to here is skipped."""
         self.snapshot()
-        assert self.store.replace(page(*self.truth.values()), self.version)
+        impossible = self.impossible()
+        insists = self.version < self.store.newest  # which a list shows only of a world that went back
+        before = len(self.rewinds)
+        assert not insists or self.went_back
+        assert self.store.replace(page(*self.truth.values()), self.version, rewound=insists)
+        assert len(self.rewinds) - before == (1 if impossible and not insists else 0)
+        assert self.went_back or not impossible
         self.past += self.stream
         self.stream.clear()
+        self.went_back = False
+
+    def impossible(self) -> bool:
+        """Whether the list shows an object as it was before, although it is newer than what is known."""
+        return any(
+            self.version >= order(known.metadata.resource_version) > order(listed.metadata.resource_version)
+            for name, listed in self.truth.items()
+            if (known := self.store.get("team", name))
+        )
 
     def relist_late(self, which: int) -> None:
         """A list that was taken a while ago, or by an API server that lags behind."""
+        if self.went_back:
+            return
         version, objects = self.snapshots[which % len(self.snapshots)]
-        old = version < self.store.seen
+        old = version < self.store.seen  # it may have been begun before our last write was answered
         taken = self.store.replace(page(*objects.values()), version)
         assert taken != old
         if taken:
             self.stream = [each for each in self.stream if order(each[1].metadata.resource_version) > version]
 
+    def restore(self, which: int, bump: int) -> None:
+        """The etcd is restored from a backup, perhaps with bumped revisions; no watch survives that.
+
+        Neither do answers that are under way: the API server is down in between, for seconds.
+        """
+        version, objects = self.snapshots[which % len(self.snapshots)]
+        self.version = self.version + bump if bump else version
+        self.truth = dict(objects)
+        self.snapshots = [one for one in self.snapshots if one[0] <= version]
+        for forgotten in (self.stream, self.past, self.answers, self.answered, self.deletions):
+            forgotten.clear()
+        self.went_back = True
+
     def end(self) -> None:
+        if self.went_back:
+            self.relist()
         while self.stream:
             self.deliver()
         while self.answers:
@@ -142,6 +183,7 @@ _STEPS = st.one_of(
     ),
     st.tuples(st.sampled_from(["deliver", "deliver", "snapshot", "relist"])),
     st.tuples(st.sampled_from(["replay", "answer", "relist_late"]), st.integers(0, 50)),
+    st.tuples(st.just("restore"), st.integers(0, 50), st.sampled_from([0, 1, 1000])),
 )
 
 
@@ -154,6 +196,8 @@ def test_in_whatever_order_news_comes_the_store_goes_forward_and_ends_at_the_tru
         match step:
             case ("change", str(name), str(owner), bool(ours), bool(delete)):
                 world.change(name, owner, ours=ours, delete=delete)
+            case ("restore", int(which), int(bump)):
+                world.restore(which, bump)
             case ("replay" | "answer" | "relist_late" as what, int(which)):
                 getattr(world, what)(which)
             case (str(what),):

@@ -153,3 +153,21 @@ async def test_a_release_that_fails_is_no_error(elector: Elector, proxy: FaultPr
     await elector.release()
     with pytest.raises(NotLeadingError):
         elector.may_write()
+
+
+async def test_a_lease_that_somebody_touched_is_released_all_the_same(
+    elector: Elector, client: Client, namespace: str
+) -> None:
+    touch = {"metadata": {"labels": {"touched": "yes"}}}
+    await client.patch(LEASES, "leader", namespace, touch, resource_version=None)
+    await elector.release()
+    assert (await client.get(LEASES, "leader", namespace)).spec.holder_identity == ""
+
+
+async def test_a_lease_that_was_taken_by_another_is_not_released(
+    elector: Elector, client: Client, namespace: str
+) -> None:
+    usurped = {"spec": {"holderIdentity": "usurper"}}
+    await client.patch(LEASES, "leader", namespace, usurped, resource_version=None)
+    await elector.release()
+    assert (await client.get(LEASES, "leader", namespace)).spec.holder_identity == "usurper"

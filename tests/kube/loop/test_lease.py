@@ -5,7 +5,7 @@ from whenever import Instant, TimeDelta
 
 from hibernator.api.core import Lease, LeaseSpec, micro_time
 from hibernator.api.meta import ObjectMeta
-from hibernator.kube.lease import Candidacy, Create, Take, Timing, Wait
+from hibernator.kube.lease import Candidacy, Create, Take, Timing, Wait, went_back
 
 NOW = Instant.from_utc(2026, 3, 2)
 TIMING = Timing(duration=15, renew_deadline=10, retry=2)
@@ -155,3 +155,21 @@ def test_nobody_left_a_lease_that_nobody_had(me: Candidacy) -> None:
     me.saw(lease(1, None), now=100)
     me.won(lease(2, "me", renewed=NOW), asked=115)
     assert me.left_at is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (None, lease(5), False),
+        (lease(5), None, False),  # somebody may have deleted it
+        (lease(5), lease(5), False),
+        (lease(5), lease(9), False),
+        (lease(5), lease(9, uid="another"), False),
+        (lease(5), lease(4), True),
+        (lease(5), lease(4, uid="another"), True),
+    ],
+)
+def test_a_version_that_became_smaller_proves_that_the_api_server_was_set_back(
+    before: Lease | None, after: Lease | None, *, expected: bool
+) -> None:
+    assert went_back(before, after) == expected

@@ -17,8 +17,8 @@ from hibernator.kube.election import ApiLeases, Elector, LeaseLostError, NotLead
 from hibernator.kube.events import Recorder
 from hibernator.kube.health import Health
 from hibernator.kube.lease import Timing
-from hibernator.kube.manager import EndedError, Manager
-from hibernator.kube.metrics import LEADER, RECONCILES, WRITES_FENCED, Metrics
+from hibernator.kube.manager import EndedError, Manager, WorldWentBackError
+from hibernator.kube.metrics import LEADER, LEASE_REQUESTS, RECONCILES, WRITES_FENCED, Metrics
 from hibernator.kube.serving import Server
 from support.clock import ManualClock
 from support.faultproxy import FaultProxy
@@ -99,6 +99,15 @@ async def ship_lease(client: Client, namespace: str) -> None:
 async def leading(replica: Replica) -> None:
     async with asyncio.timeout(15):
         await replica.manager.leading.wait()
+
+
+async def candidate(replica: Replica) -> None:
+    """Wait until a replica that does not lead has looked at the lease."""
+    async with asyncio.timeout(15):
+        while True:
+            if replica.metrics.value(LEASE_REQUESTS, "waiting"):
+                return
+            await asyncio.sleep(0.01)  # nobody tells
 
 
 async def test_a_day_passes_in_no_time_with_every_write_at_its_hour(
@@ -226,6 +235,57 @@ async def test_a_replica_whose_lease_was_taken_ends_and_starts_no_write_from_the
         assert (await replica.writer.get(CONFIG_MAPS, "map", namespace)).data == {}
     assert replica.metrics.value(WRITES_FENCED) == 2
     assert (await client.get(LEASES, "leader", namespace)).spec.holder_identity == "usurper"
+
+
+async def test_a_leader_whose_world_went_back_writes_nothing_more_gives_the_lease_back_and_ends(
+    client: Client, namespace: str, clock: ManualClock
+) -> None:
+    await ship_lease(client, namespace)
+    obj = await make(client, namespace, "map")
+    replica = Replica(client, namespace, clock, elects=True)
+    told: list[str] = []
+    replica.manager.on_rewind(lambda: told.append("rewind"))
+    async with replica.running() as run:
+        await settled(replica.manager)
+        replica.cache.went_back()
+        with pytest.raises(NotLeadingError):
+            await replica.writer.patch(
+                CONFIG_MAPS,
+                "map",
+                namespace,
+                {"data": {"a": "b"}},
+                resource_version=obj.metadata.resource_version,
+            )
+        with pytest.raises(WorldWentBackError):
+            await run
+    assert told == ["rewind"]
+    assert (await client.get(LEASES, "leader", namespace)).spec.holder_identity == ""
+
+
+async def test_a_replica_that_stands_by_reads_everything_anew_and_leads_only_after_that(
+    proxy: FaultProxy, client: Client, namespace: str, clock: ManualClock
+) -> None:
+    lists = f"{namespace}/configmaps[?]limit"
+    await ship_lease(client, namespace)
+    await make(client, namespace, "map")
+    leader = Replica(client, namespace, clock, "leader", elects=True)
+    async with leader.running(), Client(find(str(proxy.kubeconfig))) as shaken:
+        await leading(leader)
+        standby = Replica(shaken, namespace, clock, "standby", elects=True)
+        async with standby.running() as run:
+            await candidate(standby)
+            hold = Delay()
+            rule = proxy.next(path=lists, action=hold)
+            standby.cache.went_back()
+            await rule.hit()
+            leader.manager.stop()
+            await leading(standby)
+            assert standby.metrics.value(RECONCILES, "maps", "later") == 0
+            hold.over.set()
+            await standby.cache.wait_synced()
+            await settled(standby.manager)
+            assert standby.metrics.value(RECONCILES, "maps", "later") > 0
+            assert not run.done()
 
 
 async def test_a_replica_that_is_stopped_in_the_moment_of_its_election_gives_the_lease_back(
