@@ -122,7 +122,7 @@ def told(**fields: Any) -> list[Problem]:
             {"count": "half"},
             "spec.count",
             '"half" does not have the right form',
-            "Write something that matches ^[0-9]+%$.",
+            "Write it as in the reference.",
         ),
         ({"count": -1}, "spec.count", "-1 is too small", "Write 0 or more."),
         ({"count": 1.5}, "spec.count", "it must be a whole number or text, not a number", "Write a number."),

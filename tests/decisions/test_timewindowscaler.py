@@ -123,11 +123,6 @@ def test_what_ran_before_is_never_written_down_again() -> None:
     assert decision.first is None
 
 
-def test_a_number_from_outside_is_read_again_soon() -> None:
-    measured = seen(deployment(5), {"effectiveReplicas": 5}, is_measured=True)
-    assert decide(measured, MONDAY_10).after == 30
-
-
 @given(
     until=st.floats(min_value=0, max_value=200_000),
     jitter=st.floats(min_value=0, max_value=1, exclude_max=True),

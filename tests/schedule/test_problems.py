@@ -151,3 +151,10 @@ def test_specs_survive_the_way_to_json_and_back() -> None:
 def test_a_duration_with_too_many_digits_is_refused_and_breaks_nothing(lead: str) -> None:
     _, spec = exception("suspend", VALID, window("20:00-06:00"), lead=lead)
     assert [problem.path for problem in check_exception(spec)] == ["spec.leadTime"]
+
+
+def test_the_end_of_a_day_is_told_as_each_kind_writes_it() -> None:
+    (problem,) = check_schedule(plan(window("20:00-24:00")))
+    assert problem.fix == "Write 23:59, which means the end of the day."
+    (problem,) = check_scaler(scaler("Mon 20:00-24:00 3"))
+    assert problem.fix == "Write 00:00, which as an end is the midnight after the start."

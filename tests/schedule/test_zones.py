@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from whenever import available_timezones
 
+from hibernator.schedule.errors import UnknownTimezoneError
 from hibernator.schedule.ticks import DAY, SECOND, from_datetime
 from hibernator.schedule.zones import Zone, first_at, last_at, local_text, zone_of
 
@@ -67,3 +68,15 @@ def test_a_zone_is_read_once() -> None:
 def test_an_instant_is_shown_to_people_on_their_own_clock() -> None:
     moment = from_datetime(datetime(2026, 1, 30, 5, 0, tzinfo=UTC))
     assert local_text(zone_of("Europe/Berlin"), moment) == "Fri 2026-01-30 06:00"
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("CEST", "Europe/Berlin"), ("pst", "America/Los_Angeles"), ("XYZ", "Europe/Berlin")],
+)
+def test_an_abbreviation_is_told_with_a_zone_and_never_with_another_abbreviation(
+    written: str, meant: str
+) -> None:
+    with pytest.raises(UnknownTimezoneError) as told:
+        zone_of(written)
+    assert told.value.fix == f"Use an IANA zone such as {meant}."

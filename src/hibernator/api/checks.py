@@ -7,6 +7,7 @@ itself (zones, windows, validity) is `schedule`'s business.
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from itertools import chain, islice
 from typing import Any
 
 from hibernator.api.kind import Kind
@@ -16,7 +17,7 @@ from hibernator.api.plan_checks import check_plan
 from hibernator.api.problem import Problem
 from hibernator.api.references import OBJECT_NAME, SHORT_NAME
 from hibernator.api.schema import Schema, schema_of_object
-from hibernator.api.structural import check, guess
+from hibernator.api.structural import MOST_PROBLEMS, check, guess
 
 # Before it moved, the group of plans and exceptions.
 _OLD_GROUP = "hibernator.ardikasaputro.io"
@@ -50,13 +51,13 @@ _METADATA: Schema = {
 
 
 def check_document(document: Document) -> list[Problem]:
-    """Tell every mistake in a document; nothing for kinds that are not ours."""
+    """Tell the mistakes in a document, up to `MOST_PROBLEMS`; nothing for kinds that are not ours."""
     kind, problem = _identified(document)
     problems = [problem] if problem else []
     if kind is not None:
-        problems += _metadata(document)
-        problems += check(_schema(kind), document)
-        problems += [found for rule in _CHECKS.get(kind.kind, ()) for found in rule(document)]
+        rules = (found for rule in _CHECKS.get(kind.kind, ()) for found in rule(document))
+        found = chain(_metadata(document), check(_schema(kind), document), rules)
+        problems += islice(found, MOST_PROBLEMS)
     return problems
 
 

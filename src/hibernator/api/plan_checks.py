@@ -6,20 +6,27 @@ the parameters of a target are those of its type.
 
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from hibernator.api.parameter_checks import check_parameters
 from hibernator.api.parts import Document, block, entries, text, texts
 from hibernator.api.planstatus import LONGEST_NAME
 from hibernator.api.problem import Problem
+from hibernator.api.structural import MOST_PROBLEMS
 
 _STRATEGY = "spec.execution.strategy"
 _ACCOUNTS = frozenset({"ec2", "asg", "rds", "cloudsql"})
 _CLOUD_CLUSTERS = frozenset({"eks", "gke"})
+_MOST_NAMED = 10
 _IN_CLUSTERS = frozenset({"workloadscaler", "karpenter"})
 
 
 def check_plan(document: Document) -> Iterator[Problem]:
+    """Tell what does not fit together: as much of it as anybody reads."""
+    return islice(_everything(document), MOST_PROBLEMS)
+
+
+def _everything(document: Document) -> Iterator[Problem]:
     name = text(document, "metadata", "name")
     if len(name) > LONGEST_NAME:
         yield Problem(
@@ -145,5 +152,6 @@ def _stages(strategy: Document, targets: list[str]) -> Iterator[Problem]:
 
 
 def _no_such_target(path: str, name: str, targets: list[str]) -> Problem:
-    known = ", ".join(target for target in targets if target)
+    known = ", ".join([target for target in targets if target][:_MOST_NAMED])
+    known += ", …" if len(targets) > _MOST_NAMED else ""
     return Problem(path, name, f"this plan has no target {name}", f"Its targets are {known}.")

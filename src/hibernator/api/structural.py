@@ -40,6 +40,10 @@ _FORMS: Mapping[str, str] = {
 }
 _INT32 = 2**31
 
+MOST_PROBLEMS = 50  # that are told of one document; whoever has more reads no further
+_SPARE = 64  # what is only a little too long is told of by its form too, which says more
+LONGEST_GUESS = 64  # characters of a word of which another could be meant
+
 
 def check(schema: Schema, value: Any, path: str = "") -> Iterator[Problem]:
     """Tell everything that is wrong with a value; nothing when it fits."""
@@ -57,6 +61,8 @@ def check(schema: Schema, value: Any, path: str = "") -> Iterator[Problem]:
 
 def guess(word: str, known: Iterable[str]) -> str | None:
     """Find the word that was probably meant, whatever the case and the dashes."""
+    if len(word) > LONGEST_GUESS:
+        return None
     plain = {_plain(name): name for name in known}
     found = get_close_matches(_plain(word), plain, n=1, cutoff=0.7)
     return plain[found[0]] if found else None
@@ -156,6 +162,7 @@ def _array(schema: Schema, value: list[Any], path: str) -> Iterator[Problem]:
         yield Problem(
             path, value, f"the list has {len(value)} entries", f"Keep it to at most {_entries(most)}."
         )
+    value = value if most is None else value[: most + _SPARE]
     for index, inner in enumerate(value):
         yield from check(schema["items"], inner, f"{path}[{index}]")
     yield from _repeated(schema, value, path)
@@ -192,8 +199,10 @@ def _string(schema: Schema, value: str, path: str) -> Iterator[Problem]:
         return
     longest = schema.get("maxLength")
     pattern = schema.get("pattern")
-    if pattern is not None and not _compiled(pattern).search(value):
-        fix = _FORMS.get(pattern, f"Write something that matches {pattern}.")
+    if longest is not None and len(value) > longest + _SPARE:  # no pattern is asked about that
+        yield Problem(path, value, f"it is {len(value)} characters long", f"Keep it to {longest}.")
+    elif pattern is not None and not _compiled(pattern).search(value):
+        fix = _FORMS.get(pattern) or schema.get("description") or "Write it as in the reference."
         yield Problem(path, value, f"{show(value)} does not have the right form", fix)
     elif longest is not None and len(value) > longest:
         yield Problem(path, value, f"it is {len(value)} characters long", f"Keep it to {longest}.")

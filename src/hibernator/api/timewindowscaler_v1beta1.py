@@ -20,7 +20,7 @@ from hibernator.api.timewindowscaler import (
 from hibernator.api.windows import START_IS_NOT_END, Timezone
 
 PERCENTAGE = r"^(0|[1-9][0-9]{0,2}|1000)%$"
-ADDRESS = r"^https?://[^\s/]+"
+ADDRESS = r"^https?://[^\s/?#@]+(/[^\s?#]*)?$"  # nothing that would turn our path into something else
 MOST_REPLICAS = 2**31 - 1  # what a replica count of Kubernetes can hold
 
 # The bounds keep the annotation in which v1alpha1 carries these texts well below what annotations may hold.

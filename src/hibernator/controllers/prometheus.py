@@ -1,7 +1,8 @@
 """A number from a Prometheus server, or one sentence about why there is none.
 
 The address comes from what users write, so the request is kept harmless: no redirects are followed, no
-credentials are sent, and neither the time nor the size of an answer is theirs to choose.
+credentials are sent, neither the time nor the size of an answer is theirs to choose, and of what is answered
+only a number or a status code is passed on: the status of a scaler is no window into other people's services.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ import msgspec
 _SECONDS: Final = 5.0
 _BYTES: Final = 64 * 1024
 _OK: Final = 200
+_UNREADABLE: Final = (ValueError, RecursionError)  # msgspec's errors are ValueErrors
 
 
 class ReadingError(Exception):
@@ -30,8 +32,7 @@ class _Data(msgspec.Struct, rename="camel"):
 
 class _Answer(msgspec.Struct):
     status: str
-    data: _Data | None = None
-    error: str = ""
+    data: _Data
 
 
 async def read(session: aiohttp.ClientSession, address: str, query: str) -> float:
@@ -40,30 +41,46 @@ async def read(session: aiohttp.ClientSession, address: str, query: str) -> floa
     try:
         async with (
             asyncio.timeout(_SECONDS),
-            session.get(url, params={"query": query}, allow_redirects=False) as response,
+            session.get(
+                url,
+                params={"query": query},
+                headers={"Accept-Encoding": "identity"},
+                auto_decompress=False,
+                allow_redirects=False,
+            ) as response,
         ):
-            body = await response.content.read(_BYTES)
-            status = response.status
-    except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-        raise ReadingError(f"{address} does not answer: {str(error) or type(error).__name__}") from error
+            status, body = response.status, await _beginning(response.content)
+    except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+        raise ReadingError(
+            f"{address} does not answer within {_SECONDS:g} seconds. "
+            "Check the address, and that the operator can reach it"
+        ) from error
     return _number(body, status, address)
 
 
+async def _beginning(content: aiohttp.StreamReader) -> bytes:
+    """The answer, but never more than makes sense."""
+    body = b""
+    while len(body) < _BYTES and (more := await content.read(_BYTES - len(body))):
+        body += more
+    return body
+
+
 def _number(body: bytes, status: int, address: str) -> float:
+    if status != _OK:
+        raise ReadingError(
+            f"{address} answers with status {status} instead of a number. Try the query in Prometheus itself"
+        )
     try:
         answer = msgspec.json.decode(body, type=_Answer)
-    except msgspec.MsgspecError as error:
-        raise ReadingError(f"{address} answers {status}, and not as Prometheus does") from error
-    if answer.status != "success" or answer.data is None or status != _OK:
-        raise ReadingError(f"{address} refuses the query: {answer.error or status}")
+    except _UNREADABLE as error:
+        raise ReadingError(f"{address} answers, but not as Prometheus does. Correct the address") from error
     try:
         if answer.data.result_type == "scalar":
             return float(msgspec.json.decode(answer.data.result, type=tuple[float, str])[1])
         samples = msgspec.json.decode(answer.data.result, type=list[_Sample])
-    except (msgspec.MsgspecError, ValueError) as error:
-        raise ReadingError(f"the query gives a {answer.data.result_type}, not one number") from error
-    if len(samples) != 1:
-        raise ReadingError(
-            f"the query gives {len(samples)} values; write one that gives exactly one, as sum(…)"
-        )
-    return float(samples[0].value[1])
+        if len(samples) == 1:
+            return float(samples[0].value[1])
+    except _UNREADABLE as error:
+        raise ReadingError("the query does not give a number. Write one that does, as sum(…)") from error
+    raise ReadingError(f"the query gives {len(samples)} values. Write one that gives exactly one, as sum(…)")

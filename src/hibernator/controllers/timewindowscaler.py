@@ -20,6 +20,7 @@ from hibernator.api.timewindowscaler_v1beta1 import TimeWindowScalerSpec
 from hibernator.audit.trail import Trail
 from hibernator.controllers import journal_audit, shared
 from hibernator.controllers.means import Means
+from hibernator.controllers.measurements import Measurements, measurement_controller
 from hibernator.controllers.targets import Target, Targets, is_refusal, scaled_by
 from hibernator.controllers.timewindowscaler_readings import Readings
 from hibernator.decisions.scaler_mark import marked, newest
@@ -109,17 +110,22 @@ class ScalerReconciler:
             scaler = await self._settle_annotation(scaler)
         now = self._clock.now()
         seen = await self._gather(key, scaler, now)
+        if seen is None:
+            return Result()
         decision = decide(seen, now)
         scaler = await self._perform(key, seen, decision)
         if scaler is not seen.scaler or len(seen.recorded) < len(scaler.status.journal):
             journal_audit.record(self._trail, SCALERS, scaler, scaler.status.journal)
         return Result(decision.after)
 
-    async def _gather(self, key: Key, scaler: TimeWindowScaler, now: Instant) -> Seen:
+    async def _gather(self, key: Key, scaler: TimeWindowScaler, now: Instant) -> Seen | None:
+        """All that there is to know; None while a measured number is being read, which brings a look."""
         spec = self._readings.spec(key, scaler)
         target = target_of(scaler, spec)
         workload, unreadable = await self._targets.read(target)
-        wanted = await self._readings.wanted(key, scaler, _baseline(scaler, workload), now)
+        wanted = self._readings.wanted(key, scaler, _baseline(scaler, workload), now)
+        if wanted.awaited:
+            return None
         marks = self._targets.marks(target)
         return Seen(
             scaler=scaler,
@@ -132,7 +138,6 @@ class ScalerReconciler:
             troubles=(*_unreadable(unreadable), *wanted.troubles),
             elder=self._elder(scaler, target),
             asleep_by=marks.asleep_by,
-            is_measured=wanted.is_measured,
             wrote_at=self._wrote.get(key),
             sets=self._sets.get(key, ()),
             settling=len(self._wrote) - (key in self._wrote),
@@ -231,10 +236,14 @@ class ScalerReconciler:
         self._sets.pop(key, None)
 
 
-def scaler_controller(
+def scaler_controllers(
     means: Means, *, session: aiohttp.ClientSession, pace: Pace, follow: Callable[[Cache[Any]], None]
-) -> Controller:
-    """The controller with its watches. Those of targets are begun with `follow` when they are first named."""
+) -> tuple[Controller, Controller]:
+    """The controller with its watches, and the one that reads numbers for it.
+
+    The watches of targets are begun with `follow` when they are first named.
+    """
+    measurements = Measurements(session)
     scalers = shared.scalers(means.caches)
     scalers.index(BY_TARGET, target_keys)
     autoscalers = means.caches.of(HORIZONTAL_POD_AUTOSCALERS)
@@ -269,7 +278,7 @@ def scaler_controller(
     reconciler = ScalerReconciler(
         means.client,
         scalers,
-        Readings(means.days_off, session),
+        Readings(means.days_off, measurements),
         targets,
         recorder=means.recorder,
         clock=means.clock,
@@ -291,7 +300,9 @@ def scaler_controller(
         backoff=BACKOFF,
     )
     means.days_off.on_change(holidays_changed)
-    return controller
+    reading = measurement_controller(means, measurements)
+    measurements.connect(ask=reading.queue.add, tell=controller.queue.add)
+    return controller, reading
 
 
 def _key(scaler: TimeWindowScaler) -> Key:

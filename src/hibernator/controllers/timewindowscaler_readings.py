@@ -4,17 +4,17 @@ Specs and timelines are kept for as long as what they were made of stays the sam
 thousands cross together, a look must cost no more than a look.
 """
 
+import math
 from dataclasses import dataclass, replace
 
-import aiohttp
 from whenever import Instant
 
 from hibernator.api.conversion import ANNOTATION, effective_spec
 from hibernator.api.problem import Problem
 from hibernator.api.timewindowscaler import TimeWindowScaler
 from hibernator.api.timewindowscaler_v1beta1 import ExternalReplicas, TimeWindowScalerSpec
-from hibernator.controllers import prometheus
 from hibernator.controllers.daysoff import DaysOffBook
+from hibernator.controllers.measurements import Measurements
 from hibernator.decisions import scaler_timeline
 from hibernator.decisions.timewindowscaler_terms import Trouble
 from hibernator.kube.controller import Key
@@ -31,7 +31,7 @@ class Wanted:
     default_replicas: int = 0
     problems: tuple[Problem, ...] = ()
     troubles: tuple[Trouble, ...] = ()
-    is_measured: bool = False
+    awaited: bool = False  # a measured number is still to be read, which brings the next look
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class _LaidOut:
 
 
 class Readings:
-    def __init__(self, days_off: DaysOffBook, session: aiohttp.ClientSession) -> None:
+    def __init__(self, days_off: DaysOffBook, measurements: Measurements) -> None:
         self._days_off = days_off
-        self._session = session
+        self._measurements = measurements
         self._read: dict[Key, _Read] = {}
         self._laid_out: dict[Key, _LaidOut] = {}
 
@@ -70,7 +70,7 @@ class Readings:
         """Whether the holidays of a scaler are still being read; that brings the next look."""
         return self._days_off.awaits(scaler.metadata.namespace, scaler.spec.holidays)
 
-    async def wanted(self, key: Key, scaler: TimeWindowScaler, baseline: int, now: Instant) -> Wanted:
+    def wanted(self, key: Key, scaler: TimeWindowScaler, baseline: int, now: Instant) -> Wanted:
         """What is wanted, where shares are of `baseline`."""
         read = self._reading(key, scaler)
         if read.mistakes.others:
@@ -80,12 +80,15 @@ class Readings:
             default = scaler_timeline.default_replicas(read.spec, baseline)
             return Wanted(default_replicas=default, troubles=(trouble,))
         laid_out = self._lay_out(key, scaler, read, baseline)
-        window = _measured_now(read.spec, laid_out.wanted.timeline, now)
-        return await self._measured(scaler, laid_out, *window) if window else laid_out.wanted
+        if window := _measured_now(read.spec, laid_out.wanted.timeline, now):
+            return self._measured(key, scaler, laid_out, *window)
+        self._measurements.forget(key)
+        return laid_out.wanted
 
     def forget(self, key: Key) -> None:
         self._read.pop(key, None)
         self._laid_out.pop(key, None)
+        self._measurements.forget(key)
 
     def _reading(self, key: Key, scaler: TimeWindowScaler) -> _Read:
         generation, annotation = scaler.metadata.generation, scaler.metadata.annotations.get(ANNOTATION)
@@ -111,25 +114,26 @@ class Readings:
         self._laid_out[key] = laid_out = _LaidOut(read, days_off, baseline, holidays, wanted)
         return laid_out
 
-    async def _measured(
-        self, scaler: TimeWindowScaler, laid_out: _LaidOut, index: int, external: ExternalReplicas
+    def _measured(
+        self, key: Key, scaler: TimeWindowScaler, laid_out: _LaidOut, index: int, external: ExternalReplicas
     ) -> Wanted:
         """With the present window's number from outside, or with the last one that was."""
-        troubles = laid_out.wanted.troubles
-        query = external.prometheus
-        try:
-            reading = await prometheus.read(self._session, query.server_address, query.query)
-            replicas = scaler_timeline.clamped(reading, external)
-        except (prometheus.ReadingError, ValueError) as error:
+        reading = self._measurements.latest(key, external.prometheus)
+        if reading is None:
+            return replace(laid_out.wanted, awaited=True)
+        troubles, why = laid_out.wanted.troubles, reading.trouble
+        if math.isnan(reading.value):
+            why = "the query gives NaN, which is no number of replicas"
+        if why:
             last = scaler.status.effective_replicas or 0
             replicas = max(external.min, min(last, external.max))
-            message = (
-                f"spec.windows[{index}].external: {error}. {replicas} replicas stay until it can be read."
-            )
+            message = f"spec.windows[{index}].external: {why}. {replicas} replicas stay until it can be read."
             troubles = (*troubles, Trouble(reason="ExternalMetricUnavailable", message=message))
+        else:
+            replicas = scaler_timeline.clamped(reading.value, external)
         spec = laid_out.read.spec
         timeline = scaler_timeline.timeline(spec, laid_out.holidays, laid_out.baseline, {index: replicas})
-        return replace(laid_out.wanted, timeline=timeline, troubles=troubles, is_measured=True)
+        return replace(laid_out.wanted, timeline=timeline, troubles=troubles)
 
 
 def _measured_now(

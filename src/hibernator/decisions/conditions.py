@@ -7,10 +7,13 @@ that the conditions of other writers are never touched.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from whenever import Instant
 
 from hibernator.api.meta import Condition
+
+LONGEST_MESSAGE: Final = 4096  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,11 @@ def whole_second(moment: Instant) -> datetime:
     return moment.round("second", mode="floor").to_stdlib()
 
 
+def _shortened(message: str) -> str:
+    """As much as the API server takes, and more than anybody reads."""
+    return message if len(message) <= LONGEST_MESSAGE else f"{message[: LONGEST_MESSAGE - 1]}…"
+
+
 def _condition(old: Condition | None, verdict: Verdict, now: Instant, generation: int) -> Condition:
     status = "True" if verdict.holds else "False"
     since = old.last_transition_time if old and old.status == status else whole_second(now)
@@ -52,7 +60,7 @@ def _condition(old: Condition | None, verdict: Verdict, now: Instant, generation
         type=verdict.type,
         status=status,
         reason=verdict.reason,
-        message=verdict.message,
+        message=_shortened(verdict.message),
         last_transition_time=since,
         observed_generation=generation,
     )

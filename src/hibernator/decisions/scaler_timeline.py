@@ -108,9 +108,7 @@ def _in_its_zone(window: v1beta1.ScalerWindow, spec: v1beta1.TimeWindowScalerSpe
 
 def clamped(reading: float, external: v1beta1.ExternalReplicas) -> int:
     """A measured number as replicas: rounded up, and kept within its bounds."""
-    if math.isnan(reading):
-        raise ValueError("the query gave NaN, which is no number of replicas")
-    return max(external.min, math.ceil(min(reading, external.max)))
+    return math.ceil(min(max(reading, external.min), external.max))
 
 
 def _replicas(window: v1beta1.ScalerWindow, baseline: int) -> int:

@@ -51,7 +51,6 @@ LONGEST_TRAIL_SECONDS: Final = 1800.0
 LOOK_AGAIN_SECONDS: Final = 60.0  # whether it still has to trail: others may be done by then
 MISSING_TARGET_SECONDS: Final = 30.0
 MISTAKE_SECONDS: Final = 300.0
-EXTERNAL_SECONDS: Final = 30.0  # how often a number from outside is read again
 MOST_SETS: Final = 6  # of the same number, within so long: who sets it back as often does not give in either
 CONTEST_SECONDS: Final = 60.0
 
@@ -276,8 +275,6 @@ def _look_again(seen: Seen, hold: Hold, now: Instant) -> float:
         times.append(spread(hold.boundary - now, seen.pace, seen.jitter))
     if hold.expiry:
         times.append((hold.expiry - now).total("seconds"))
-    if seen.is_measured:
-        times.append(EXTERNAL_SECONDS)
     if seen.troubles:
         times.append(MISTAKE_SECONDS)
     return min(times)

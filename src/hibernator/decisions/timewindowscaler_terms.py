@@ -60,7 +60,6 @@ class Seen:
     troubles: tuple[Trouble, ...] = ()
     elder: str = ""  # the older scaler that has the same target
     asleep_by: str = ""  # the plan that has put the target to sleep
-    is_measured: bool = False  # whether the number of the present window comes from outside
     wrote_at: Instant | None = (
         None  # when this process last wrote the target, if the status does not tell yet
     )

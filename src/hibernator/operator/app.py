@@ -158,7 +158,7 @@ def controllers(
 ) -> Iterator[Controller]:
     """All of them, over caches that they share."""
     yield spool_controller(means, settings.namespace)
-    yield timewindowscaler.scaler_controller(
+    yield from timewindowscaler.scaler_controllers(
         means,
         session=session,
         pace=Pace(

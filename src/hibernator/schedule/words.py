@@ -27,10 +27,14 @@ def read_time(text: str, *, strict: bool = False) -> int:
     """The ticks since midnight of `20:00`; unless strict, `6:00` will do for `06:00`."""
     match = (_STRICT_TIME if strict else _TIME).fullmatch(text)
     if match is None:
-        raise ScheduleError(
-            f"{text!r} is not a time of day",
-            "Write the time as HH:MM from 00:00 to 23:59, for example 20:00.",
-        )
+        fix = "Write the time as HH:MM from 00:00 to 23:59, for example 20:00."
+        if text == "24:00":
+            fix = (
+                "Write 00:00, which as an end is the midnight after the start."
+                if strict
+                else "Write 23:59, which means the end of the day."
+            )
+        raise ScheduleError(f"{text!r} is not a time of day", fix)
     return int(match[1]) * HOUR + int(match[2]) * MINUTE
 
 

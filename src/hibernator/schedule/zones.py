@@ -23,6 +23,25 @@ from hibernator.schedule.words import DAYS
 Stretch = tuple[int, int, int]  # from, to, and what to add to an instant for the local reading
 
 _BLOCK = 1 << 47  # ticks: four and a half years, some nine changes of the clock
+# Abbreviations that people write for a zone, and the zone that most of them mean.
+_MEANT = {
+    "AEDT": "Australia/Sydney",
+    "AEST": "Australia/Sydney",
+    "BST": "Europe/London",
+    "CDT": "America/Chicago",
+    "CST": "America/Chicago",
+    "EDT": "America/New_York",
+    "IST": "Asia/Kolkata",
+    "JST": "Asia/Tokyo",
+    "MDT": "America/Denver",
+    "PDT": "America/Los_Angeles",
+    "PST": "America/Los_Angeles",
+    "SGT": "Asia/Singapore",
+    "WIB": "Asia/Jakarta",
+}
+_LONGEST_ABBREVIATION = 5
+_LONGEST_NAME = 64  # in the CRD; that of a zone has at most 32
+_WRITE_IANA = "Write an IANA name such as Europe/Berlin or UTC."
 _LARGEST_CHANGE = DAY  # whole days have been skipped, but never more
 
 
@@ -149,10 +168,20 @@ def _known() -> frozenset[str]:
     return frozenset(available_timezones())
 
 
+@cache
+def _folded() -> dict[str, str]:
+    return {known.casefold(): known for known in _known()}
+
+
 def _unknown(name: str) -> tuple[str, str]:
-    folded = {known.casefold(): known for known in _known()}
+    if len(name) > _LONGEST_NAME:
+        return f"{name[:_LONGEST_NAME]!r}… is not a zone in the IANA time zone database", _WRITE_IANA
+    if name.isalpha() and len(name) <= _LONGEST_ABBREVIATION and name.casefold() not in _folded():
+        place = _MEANT.get(name.upper(), "Europe/Berlin")
+        return f"{name!r} is not a zone in the IANA time zone database", f"Use an IANA zone such as {place}."
+    folded = _folded()
     close = difflib.get_close_matches(name.casefold(), folded, n=1)
-    fix = f"Did you mean {folded[close[0]]}?" if close else "Write an IANA name such as Europe/Berlin or UTC."
+    fix = f"Did you mean {folded[close[0]]}?" if close else _WRITE_IANA
     return f"{name!r} is not a zone in the IANA time zone database", fix
 
 

@@ -213,12 +213,15 @@ async def test_a_measured_number_is_read_again_kept_in_bounds_and_outlives_its_s
         assert scene.replicas() == 9
 
 
-async def test_what_prometheus_says_against_a_query_is_in_the_status(scene: Scene, tmp_path: Path) -> None:
+async def test_that_prometheus_refuses_a_query_is_in_the_status_but_not_what_it_says(
+    scene: Scene, tmp_path: Path
+) -> None:
     async with prometheus(tmp_path) as source, converting(scene) as run:
         await applied(scene, workload(), measured(source.address, "sum(queue"))
         await run.advance_to("2026-03-02T09:00:00Z")
-        await run.until(lambda: "unclosed left parenthesis" in scene.condition("Degraded").get("message", ""))
+        await run.until(lambda: "status 400" in scene.condition("Degraded").get("message", ""))
         await run.until(lambda: scene.replicas() == 2)
+        await run.until(lambda: "parenthesis" not in scene.condition("Degraded")["message"])
 
 
 async def test_a_kind_that_nobody_knows_is_a_missing_target(scene: Scene) -> None:

@@ -17,6 +17,7 @@ from hibernator.api.conversion import Document, converted
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.api.structural import show
 from hibernator.api.timewindowscaler import SCALERS
 from hibernator.decisions.scheduleexception import PLAN_LABEL
 from hibernator.kube.client import Client
@@ -103,9 +104,5 @@ def _bends(other: ScheduleException, now: Instant) -> bool:
 
 
 def _invalid(problems: Iterable[Problem]) -> Denied:
-    told = " ".join(f"{p.path} is {_shown(p.value)}: {p.message}. {p.fix}" for p in problems)
+    told = " ".join(f"{p.path} is {show(p.value)}: {p.message}. {p.fix}" for p in problems)
     return Denied(told, code=422, reason="Invalid")
-
-
-def _shown(value: Any) -> str:
-    return msgspec.json.encode(value, enc_hook=str).decode()

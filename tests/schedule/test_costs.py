@@ -1,0 +1,145 @@
+"""Schedules at the largest that the CRDs allow: laying them out costs milliseconds."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date, timedelta
+
+import msgspec
+import pytest
+from whenever import Instant
+
+from hibernator.api import timewindowscaler_v1beta1 as v1beta1
+from hibernator.api.hibernateplan import HibernatePlan, PlanHolidays, Schedule
+from hibernator.api.scheduleexception import ScheduleException
+from hibernator.decisions import scaler_timeline
+from hibernator.decisions.hibernateplan_order import cut_off
+from hibernator.decisions.impact import impact
+from hibernator.schedule.daysoff import DaysOff
+from hibernator.schedule.holidays import NO_HOLIDAYS, load_holidays
+from hibernator.schedule.plan import PlanTimeline
+from hibernator.schedule.problems import check_scaler_beta
+from hibernator.schedule.zones import _known
+
+MOST_SECONDS = 0.5  # of computing, on a slow machine with much else to do
+NOON = Instant("2026-03-02T12:00:00Z")
+DAYS = ["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]
+WINDOWS = [
+    {
+        "start": f"{number % 24:02}:{number * 7 % 60:02}",
+        "end": f"{(number + 5) % 24:02}:{number * 11 % 60:02}",
+        "daysOfWeek": DAYS,
+    }
+    for number in range(64)
+]
+SCHEDULE = {"timezone": "Europe/Berlin", "offHours": WINDOWS, "holidays": {"mode": "stay-awake"}}
+
+
+@contextmanager
+def little_time() -> Iterator[None]:
+    before = time.process_time()
+    yield
+    assert time.process_time() - before < MOST_SECONDS
+
+
+def scaler(zones: Callable[[int], str]) -> v1beta1.TimeWindowScalerSpec:
+    windows = [
+        {
+            "days": [day.title() for day in DAYS],
+            "start": window["start"],
+            "end": window["end"],
+            "replicas": number,
+            "timezone": zones(number),
+        }
+        for number, window in enumerate(WINDOWS)
+    ]
+    spec = {
+        "targetRef": {"kind": "Deployment", "name": "web"},
+        "timezone": "Europe/Berlin",
+        "defaultReplicas": 0,
+        "gracePeriodSeconds": 3600,
+        "windows": windows,
+    }
+    return msgspec.convert(spec, v1beta1.TimeWindowScalerSpec)
+
+
+def test_a_plan_with_as_many_windows_exceptions_and_holidays_as_there_can_be() -> None:
+    days = {date(2022, 1, 1) + timedelta(days=2 * number): "off" for number in range(1600)}
+    holidays, _ = load_holidays(PlanHolidays(mode="stay-awake"), DaysOff.of(days))
+    exception = msgspec.convert(
+        {
+            "metadata": {"name": "long"},
+            "spec": {
+                "planRef": {"name": "p"},
+                "type": "suspend",
+                "leadTime": "2160h",
+                "validFrom": "2026-03-01T00:00:00Z",
+                "validUntil": "2026-05-29T00:00:00Z",
+                "windows": WINDOWS,
+            },
+        },
+        ScheduleException,
+    )
+    targets = [{"name": "apps", "type": "noop"}]
+    plan = msgspec.convert(
+        {"metadata": {"name": "p"}, "spec": {"schedule": SCHEDULE, "targets": targets}}, HibernatePlan
+    )
+    schedule = msgspec.convert(SCHEDULE, Schedule)
+    PlanTimeline(schedule).at(NOON)  # learns the zone
+    with little_time():
+        timeline = PlanTimeline(schedule, [(f"e{number}", exception.spec) for number in range(100)], holidays)
+        assert timeline.at(NOON).message
+        assert timeline.explain(NOON).rules
+    with little_time():
+        impact(plan, exception, holidays)
+
+
+def test_a_scaler_with_as_many_windows_and_zones_as_there_can_be() -> None:
+    zones = sorted(_known())
+    spec = scaler(lambda number: zones[number * 9])
+    with little_time():
+        timeline = scaler_timeline.timeline(spec, NO_HOLIDAYS, 1, {})
+        for month in range(1, 13):
+            moment = Instant.from_utc(2026, month, 2, 12)
+            assert timeline.at(moment).message
+            scaler_timeline.present_window(spec, timeline, moment)
+
+
+@pytest.mark.parametrize("zone", ["Nowhere/Zone", "Nowhere/" * 500, "CEST"])
+def test_zones_that_do_not_exist(zone: str) -> None:
+    spec = scaler(lambda number: f"{zone}{number}")
+    with little_time():
+        problems = list(check_scaler_beta(spec))
+    assert len(problems) == 64
+    assert all(len(problem.message) < 200 for problem in problems)
+
+
+def test_an_order_of_as_many_targets_and_dependencies_as_there_can_be() -> None:
+    names = [f"t{number}" for number in range(100)]
+    plan = msgspec.convert(
+        {
+            "metadata": {"name": "p"},
+            "spec": {
+                "schedule": SCHEDULE,
+                "targets": [{"name": name, "type": "noop"} for name in names],
+                "execution": {
+                    "strategy": {
+                        "type": "DAG",
+                        "dependencies": [
+                            {"from": names[number], "to": names[number + 1]} for number in reversed(range(99))
+                        ]
+                        * 2,
+                    }
+                },
+            },
+            "status": {
+                "targets": [
+                    {"name": name, "state": "Failed" if name == "t0" else "Pending"} for name in names
+                ]
+            },
+        },
+        HibernatePlan,
+    )
+    states = {target.name: target for target in plan.status.targets}
+    with little_time():
+        assert len(cut_off(plan.spec.execution.strategy.dependencies, states)) == 99
