@@ -155,6 +155,6 @@ def test_a_duration_with_too_many_digits_is_refused_and_breaks_nothing(lead: str
 
 def test_the_end_of_a_day_is_told_as_each_kind_writes_it() -> None:
     (problem,) = check_schedule(plan(window("20:00-24:00")))
-    assert problem.fix == "Write 23:59, which means the end of the day."
+    assert problem.fix == "Write 23:59 as an end, which means the end of the day, or 00:00 as a start."
     (problem,) = check_scaler(scaler("Mon 20:00-24:00 3"))
     assert problem.fix == "Write 00:00, which as an end is the midnight after the start."

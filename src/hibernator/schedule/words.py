@@ -32,7 +32,7 @@ def read_time(text: str, *, strict: bool = False) -> int:
             fix = (
                 "Write 00:00, which as an end is the midnight after the start."
                 if strict
-                else "Write 23:59, which means the end of the day."
+                else "Write 23:59 as an end, which means the end of the day, or 00:00 as a start."
             )
         raise ScheduleError(f"{text!r} is not a time of day", fix)
     return int(match[1]) * HOUR + int(match[2]) * MINUTE
