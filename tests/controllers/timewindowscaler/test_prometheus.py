@@ -3,7 +3,7 @@
 import asyncio
 import gzip
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import aiohttp
@@ -38,7 +38,7 @@ async def read(handler: Handler) -> float:
         return await prometheus.read(session, address, "up")
 
 
-def saying(text: str | bytes, status: int = 200, **headers: str) -> Handler:
+def saying(text: str | bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Handler:
     body = text if isinstance(text, bytes) else text.encode()
 
     async def handler(_request: web.Request) -> web.Response:
@@ -65,7 +65,7 @@ SECRET = "token=hunter2"
 HOSTILE = {
     "an error text": saying(json.dumps({"status": "error", "error": SECRET}), 400),
     "another service": saying(f"<html>{SECRET}</html>"),
-    "a redirect": saying(SECRET, 302, Location=f"http://127.0.0.1:1/{SECRET}"),
+    "a redirect": saying(SECRET, 302, {"Location": f"http://127.0.0.1:1/{SECRET}"}),
     "an odd type of result": saying(
         json.dumps({"status": "success", "data": {"resultType": SECRET, "result": {}}})
     ),
@@ -75,7 +75,7 @@ HOSTILE = {
         )
     ),
     "no end": saying('{"status": "' + SECRET + "x" * 10_000_000),
-    "a packed bomb": saying(gzip.compress(b"0" * 200_000_000, 1), **{"Content-Encoding": "gzip"}),
+    "a packed bomb": saying(gzip.compress(b"0" * 200_000_000, 1), headers={"Content-Encoding": "gzip"}),
     "deep nesting": saying('{"status": "success", "x": ' + "[" * 60_000),
     "a deep result": saying(
         '{"status": "success", "data": {"resultType": "vector", "result": '
