@@ -22,6 +22,7 @@ from hibernator.demo.scene import PEOPLE, PLAN, Scene, address
 from hibernator.kube import credentials
 from hibernator.kube.client import Client
 from hibernator.kube.credentials import Credentials
+from hibernator.kube.together import together
 from hibernator.operator.manifests import manifests
 from hibernator.operator.roles import Home
 
@@ -79,7 +80,7 @@ async def set_up(cluster: Cluster, scene: Scene, folder: Path) -> Stage:
 
 
 async def _create(client: Client, documents: Iterable[Mapping[str, Any]]) -> None:
-    await asyncio.gather(*(client.create(kind_of(document), document) for document in documents))
+    await together(client.create(kind_of(document), document) for document in documents)
 
 
 def _of_kind(documents: Iterable[Mapping[str, Any]], *kinds: str) -> list[Mapping[str, Any]]:

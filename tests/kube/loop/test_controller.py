@@ -29,6 +29,7 @@ from hibernator.kube.election import NotLeadingError
 from hibernator.kube.errors import Conflict, Forbidden, Throttled, Unavailable
 from hibernator.kube.logging import with_subject
 from hibernator.kube.metrics import RECONCILE_ERRORS, RECONCILE_SECONDS, RECONCILES, Metrics
+from hibernator.kube.together import together
 from support.clock import ManualClock
 from support.kubeconfigs import write_kubeconfig
 
@@ -397,3 +398,34 @@ async def test_stopping_lets_the_look_that_is_under_way_finish_and_begins_no_oth
     await run
     assert finished == [LOOK]
     assert setup.clock.pending() == ()
+
+
+async def test_nothing_of_a_reconcile_that_takes_too_long_runs_on(
+    setup: Setup, maps: Cache[ConfigMap], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hibernator.kube.controller._LONGEST", 0.05)
+    ended: list[str] = []
+    both_ended = asyncio.Event()
+
+    async def hang(name: str) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)  # as one does who closes a connection
+            ended.append(name)
+
+    async def reconcile(_key: Key) -> Result:
+        try:
+            await together(map(hang, ("one", "other")))
+        finally:
+            both_ended.set()
+        return Result()
+
+    controller = setup.controller(reconcile, For(maps))
+    before = asyncio.all_tasks()
+    async with setup.running(controller):
+        controller.queue.add(LOOK)
+        await both_ended.wait()
+        assert sorted(ended) == ["one", "other"]
+    assert asyncio.all_tasks() == before
+    assert setup.metrics.value(RECONCILES, "test", "transient") == 1

@@ -1,7 +1,7 @@
 """A whole replica against the real API server: a day in no time, standing by, stopping, and failing."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -20,6 +20,7 @@ from hibernator.kube.lease import Timing
 from hibernator.kube.manager import EndedError, Manager, WorldWentBackError
 from hibernator.kube.metrics import LEADER, LEASE_REQUESTS, RECONCILES, WRITES_FENCED, Metrics
 from hibernator.kube.serving import Server
+from hibernator.kube.together import together
 from support.clock import ManualClock
 from support.faultproxy import FaultProxy
 from support.faults import Delay
@@ -40,7 +41,7 @@ class Replica:
     name: str = "a"
     elects: bool = False
     metrics: Metrics = field(default_factory=Metrics)
-    before_write: Callable[[], asyncio.Future[None]] | None = None
+    before_write: Callable[[], Awaitable[None]] | None = None
 
     def __post_init__(self) -> None:
         leases = ApiLeases(self.client, "leader", self.namespace)
@@ -194,20 +195,57 @@ async def test_a_reconcile_that_does_not_end_is_cut_short_and_the_lease_is_left_
     client: Client, namespace: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hibernator.kube.manager._DRAIN", 0.1)
+    monkeypatch.setattr("hibernator.kube.manager._LAST_WRITES", 0.1)
     await ship_lease(client, namespace)
     await make(client, namespace, "map")
-    begun = asyncio.Event()
+    begun, ended = asyncio.Event(), []
 
-    def hang() -> asyncio.Future[None]:
-        begun.set()
-        return asyncio.get_running_loop().create_future()
+    async def hang(name: str) -> None:
+        try:
+            begun.set()
+            await asyncio.Event().wait()
+        finally:
+            ended.append(name)
 
-    replica = Replica(client, namespace, clock, elects=True, before_write=hang)
+    replica = Replica(client, namespace, clock, elects=True, before_write=lambda: both(hang))
+    before = asyncio.all_tasks()
     async with replica.running() as run:
         await begun.wait()
         replica.manager.stop()
         await run
+    assert sorted(ended) == ["one", "other"]
+    assert asyncio.all_tasks() == before
     assert (await client.get(LEASES, "leader", namespace)).spec.holder_identity == "a"
+
+
+async def both(hang: Callable[[str], Awaitable[None]]) -> None:
+    await together(map(hang, ("one", "other")))
+
+
+async def test_a_reconcile_that_goes_on_writing_ends_at_its_next_write_and_the_lease_is_given_back(
+    client: Client, namespace: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hibernator.kube.manager._DRAIN", 0.1)
+    await ship_lease(client, namespace)
+    await make(client, namespace, "map")
+    written: list[str] = []
+    replica = Replica(client, namespace, clock, elects=True)
+
+    async def write_on_and_on() -> None:
+        while True:
+            body = {"metadata": {"name": f"w{len(written)}"}}
+            made = await replica.writer.create(CONFIG_MAPS, body, namespace)
+            written.append(made.metadata.name)
+            if len(written) == 3:
+                replica.manager.stop()
+
+    replica.before_write = write_on_and_on
+    async with replica.running() as run:
+        await run
+    found = {obj.metadata.name for obj in await client.list(CONFIG_MAPS, namespace)}
+    assert {name for name in found if name.startswith("w")} == set(written)  # none of unknown outcome
+    assert (await client.get(LEASES, "leader", namespace)).spec.holder_identity == ""
+    assert replica.metrics.value(RECONCILES, "maps", "fenced") == 1
 
 
 async def test_a_replica_whose_lease_was_taken_ends_and_starts_no_write_from_then_on(

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from hibernator.cli.doctoring.findings import Finding, Findings, Level, Patient, apply
 from hibernator.cli.doctoring.reach import whoami
+from hibernator.kube.together import together
 from hibernator.operator.roles import OPERATOR, OPERATOR_CLUSTER, OPERATOR_HOME, Home, Right
 
 _API: Final = "/apis/authorization.k8s.io/v1"
@@ -29,7 +30,7 @@ async def permissions(patient: Patient) -> Findings:
             return None, found.message
         return bool(found.body["status"]["allowed"]), _words(attributes)
 
-    answers = await asyncio.gather(*map(ask, questions))
+    answers = await together(map(ask, questions))
     user = patient.home.user
     refused = [words for allowed, words in answers if allowed is False]
     unknown = [words for allowed, words in answers if allowed is None]
