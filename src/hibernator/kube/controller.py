@@ -130,7 +130,7 @@ class Controller:
         backoff: Sequence[float] = EXPONENTIAL,
     ) -> None:
         self.name = name
-        self.queue: Queue[Key] = Queue(name, clock, metrics)
+        self.queue: Queue[Key] = Queue(name, clock, metrics, namespace=lambda key: key.namespace)
         self.sources = tuple(sources)
         self._reconcile = reconcile
         self._metrics = metrics

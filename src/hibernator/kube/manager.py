@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 
 # Seconds for each step of the way out: with the two for the release of the lease less than the thirty that
 # Kubernetes waits (terminationGracePeriodSeconds) before it kills the process.
-_DRAIN: Final = 3.0
+_DRAIN: Final = 2.0
 _LAST_WRITES: Final = 18.0
 _CUT_SHORT: Final = 0.5
 _FLUSH: Final = 1.0

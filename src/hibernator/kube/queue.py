@@ -9,7 +9,11 @@ earlier wins, and a look that begins forgets the one still to come, because each
 the next. (client-go would keep it and look once more for nothing.)
 
 What can wait a little is added as such, and lets others by who came up to a second later: what has to be
-written now goes before what only tells of it. Nothing waits for ever behind the others.
+written now goes before what only tells of it. After that second it waits like any other.
+
+Namespaces take turns. Whoever fills a queue with a thousand keys of one namespace makes nobody wait in
+another: its next key goes next. A key waits for as many others as there are namespaces, times its place among
+those of its own, so that nothing waits for ever.
 
 Every controller has a queue and workers of its own. A shared queue would need shares and weights to keep a
 storm of one kind from burying the rest; with separate ones the rest does not even notice.
@@ -19,17 +23,15 @@ import asyncio
 import heapq
 import itertools
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final, Generic, TypeVar
 
 from hibernator.kube.clock import Clock, Timer, steady
 from hibernator.kube.metrics import QUEUE_DELAYED, QUEUE_DEPTH, QUEUE_WAIT_SECONDS, Metrics
+from hibernator.kube.turns import Turns
 
 K = TypeVar("K")
-
-# Those who wait, the first for longest: since when by the clock, and in real time.
-_Line = OrderedDict[K, tuple[float, float]]
 
 # A retry comes up to a fifth earlier than its table says: spread out, and never later than promised.
 JITTER: Final = 0.2
@@ -44,13 +46,24 @@ class QueueClosedError(Exception):
 
 
 class Queue(Generic[K]):
-    def __init__(self, name: str, clock: Clock, metrics: Metrics, random: Random | None = None) -> None:
+    """`namespace` says in which one a key is; without it, all are in one."""
+
+    def __init__(
+        self,
+        name: str,
+        clock: Clock,
+        metrics: Metrics,
+        *,
+        namespace: Callable[[K], str] = lambda _key: "",
+        random: Random | None = None,
+    ) -> None:
         self._name = name
         self._clock = clock
         self._metrics = metrics
         self._random = random or Random()
-        self._ready: _Line[K] = OrderedDict()
-        self._lenient: _Line[K] = OrderedDict()
+        self._ready: Turns[K, float] = Turns(namespace)  # since when, in real time
+        # The first for longest: since when by the clock, and in real time.
+        self._lenient: OrderedDict[K, tuple[float, float]] = OrderedDict()
         self._permits = asyncio.Semaphore(0)  # as many as there are keys in these two
         self._dirty: dict[K, bool] = {}  # and whether it can wait
         self._taken: set[K] = set()
@@ -112,12 +125,12 @@ class Queue(Generic[K]):
         self._failures.pop(key, None)
 
     async def get(self) -> K:
-        """Take the key that has waited longest; whoever takes one must say `done`."""
+        """Take the key whose turn it is; whoever takes one must say `done`."""
         await self._permits.acquire()
         if self._closed:
             self._permits.release()  # pass the news on to the next who waits
             raise QueueClosedError
-        key, (_, since) = self._first().popitem(last=False)
+        key, since = self._take()
         del self._dirty[key]
         self._taken.add(key)
         self._delayed.pop(key, None)
@@ -155,20 +168,37 @@ class Queue(Generic[K]):
         await self._idle.wait()
 
     def _make_ready(self, key: K) -> None:
-        (self._lenient if self._dirty[key] else self._ready)[key] = self._clock.monotonic(), steady()
+        if self._dirty[key]:
+            self._lenient[key] = self._clock.monotonic(), steady()
+        else:
+            self._promote()
+            self._ready.add(key, steady())
         self._permits.release()
 
     def _hurry(self, key: K) -> None:
-        self._dirty[key] = False
-        if waits := self._lenient.pop(key, None):
-            self._ready[key] = self._clock.monotonic(), waits[1]
+        self._promote()
+        if self._dirty[key]:  # still: it may just have been promoted
+            self._dirty[key] = False
+            if waits := self._lenient.pop(key, None):
+                self._ready.add(key, waits[1])
 
-    def _first(self) -> _Line[K]:
-        """Where to take the next one from."""
-        if not self._ready or not self._lenient:
-            return self._ready or self._lenient
-        (ready, _), (lenient, _) = next(iter(self._ready.values())), next(iter(self._lenient.values()))
-        return self._lenient if lenient + LENIENCE < ready else self._ready
+    def _promote(self) -> None:
+        """Let those who have let others by for long enough wait like these."""
+        passed = self._clock.monotonic() - LENIENCE
+        while self._lenient:
+            key, (since, real) = next(iter(self._lenient.items()))
+            if since >= passed:
+                return
+            del self._lenient[key]
+            self._dirty[key] = False
+            self._ready.add(key, real)
+
+    def _take(self) -> tuple[K, float]:
+        self._promote()
+        if self._ready:
+            return self._ready.take()
+        key, (_, since) = self._lenient.popitem(last=False)
+        return key, since
 
     def _arm(self) -> None:
         if self._timer:

@@ -222,7 +222,7 @@ async def both(hang: Callable[[str], Awaitable[None]]) -> None:
     await together(map(hang, ("one", "other")))
 
 
-async def test_a_reconcile_that_goes_on_writing_ends_at_its_next_write_and_the_lease_is_given_back(
+async def test_a_reconcile_that_goes_on_writing_ends_at_its_next_write_and_another_leads_at_once(
     client: Client, namespace: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hibernator.kube.manager._DRAIN", 0.1)
@@ -240,11 +240,15 @@ async def test_a_reconcile_that_goes_on_writing_ends_at_its_next_write_and_the_l
                 replica.manager.stop()
 
     replica.before_write = write_on_and_on
+    standby = Replica(client, namespace, clock, "standby", elects=True)
     async with replica.running() as run:
-        await run
+        await leading(replica)
+        async with standby.running():
+            await run
+            await leading(standby)
+            assert standby.elector.epoch == replica.elector.epoch + 1
     found = {obj.metadata.name for obj in await client.list(CONFIG_MAPS, namespace)}
     assert {name for name in found if name.startswith("w")} == set(written)  # none of unknown outcome
-    assert (await client.get(LEASES, "leader", namespace)).spec.holder_identity == ""
     assert replica.metrics.value(RECONCILES, "maps", "fenced") == 1
 
 

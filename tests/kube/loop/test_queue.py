@@ -5,7 +5,7 @@ from collections.abc import Awaitable
 from typing import Any, TypeVar
 
 import pytest
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from hibernator.kube.metrics import QUEUE_DELAYED, QUEUE_DEPTH, QUEUE_WAIT_SECONDS, Metrics
@@ -13,8 +13,12 @@ from hibernator.kube.queue import LENIENCE, Queue, QueueClosedError
 from support.clock import ManualClock
 
 T = TypeVar("T")
-KEYS = st.sampled_from("abc")
+KEYS = st.sampled_from(["x1", "x2", "x3", "y1", "y2", "z1"])  # in the namespaces x, y and z
 DELAYS = (1.0, 2.0, 5.0)
+
+
+def space(key: str) -> str:
+    return key[0]
 
 
 class QueueMachine(RuleBasedStateMachine):
@@ -25,9 +29,10 @@ class QueueMachine(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         self.clock = ManualClock()
         self.metrics = Metrics()
-        self.queue: Queue[str] = Queue("test", self.clock, self.metrics)
-        self.ready: dict[str, float] = {}  # since when
-        self.lenient: dict[str, float] = {}  # likewise, of those who let others by
+        self.queue: Queue[str] = Queue("test", self.clock, self.metrics, namespace=space)
+        self.ready: list[str] = []  # in the order in which they came
+        self.turns: list[str] = []  # the namespaces of these, the next one first
+        self.lenient: dict[str, float] = {}  # since when, of those who let others by
         self.taken: set[str] = set()
         self.again: dict[str, bool] = {}  # asked for while taken, and whether it can wait
         self.later: dict[str, float] = {}
@@ -41,13 +46,26 @@ class QueueMachine(RuleBasedStateMachine):
         return self.loop.run_until_complete(bounded())
 
     def want(self, key: str, *, can_wait: bool = False) -> None:
+        self.promote()
         if key in self.taken:
             self.again[key] = can_wait and self.again.get(key, True)
         elif can_wait and key not in self.ready:
             self.lenient.setdefault(key, self.clock.monotonic())
-        elif not can_wait:
+        elif not can_wait and key not in self.ready:
             self.lenient.pop(key, None)
-            self.ready.setdefault(key, self.clock.monotonic())
+            self.line_up(key)
+
+    def promote(self) -> None:
+        """Whoever has let others by for long enough waits like these."""
+        for key, since in list(self.lenient.items()):
+            if since + LENIENCE < self.clock.monotonic():
+                del self.lenient[key]
+                self.line_up(key)
+
+    def line_up(self, key: str) -> None:
+        self.ready.append(key)
+        if space(key) not in self.turns:
+            self.turns.append(space(key))
 
     @rule(key=KEYS, can_wait=st.booleans())
     def add(self, key: str, *, can_wait: bool) -> None:
@@ -72,21 +90,28 @@ class QueueMachine(RuleBasedStateMachine):
     async def _add_after(self, key: str, seconds: float) -> None:
         self.queue.add_after(key, seconds)
 
-    def due(self, item: tuple[str, float]) -> tuple[float, bool]:
-        """By which the next one is chosen; of equals, whoever cannot wait."""
-        key, since = item
-        return (since + LENIENCE, True) if key in self.lenient else (since, False)
-
     @precondition(lambda self: self.ready or self.lenient)
     @rule()
     def get(self) -> None:
         key = self.run(self.queue.get())
         assert key not in self.taken
-        assert key == min([*self.ready.items(), *self.lenient.items()], key=self.due)[0]
-        self.ready.pop(key, None)
-        self.lenient.pop(key, None)
+        assert key == self.next()
         self.taken.add(key)
         self.later.pop(key, None)
+
+    def next(self) -> str:
+        """The first of the namespace whose turn it is; if nobody else waits, one who lets others by."""
+        self.promote()
+        if not self.ready:
+            first = next(iter(self.lenient))
+            del self.lenient[first]
+            return first
+        turn = self.turns.pop(0)
+        first, *others = (key for key in self.ready if space(key) == turn)
+        self.ready.remove(first)
+        if others:
+            self.turns.append(turn)
+        return first
 
     @precondition(lambda self: self.taken)
     @rule(data=st.data(), fails=st.booleans())
@@ -121,8 +146,12 @@ class QueueMachine(RuleBasedStateMachine):
                 self.want(key)
         # Keys due at the same moment become ready in the order in which they were asked for; the model does
         # not keep that order, nor when that was on the way, so that it takes them from the queue.
-        assert self.ready.keys() == self.queue._ready.keys()
-        self.ready = {key: since for key, (since, _) in self.queue._ready.items()}
+        self.promote()
+        self.queue._promote()
+        assert set(self.ready) == set(self.queue._ready)
+        assert self.lenient.keys() == self.queue._lenient.keys()
+        self.ready = list(self.queue._ready)
+        self.turns = list(dict.fromkeys(map(space, self.ready)))
 
     @invariant()
     def the_queue_shows_what_the_model_knows(self) -> None:
@@ -269,3 +298,46 @@ async def test_what_could_wait_is_hurried_by_whoever_cannot(queue: Queue[str]) -
         queue.add(key, can_wait=True)
     queue.add("second")
     assert await queue.get() == "second"
+
+
+async def test_a_neighbour_is_next_although_a_thousand_keys_of_another_namespace_are_ready(
+    clock: ManualClock,
+) -> None:
+    queue = Queue("test", clock, Metrics(), namespace=space)
+    for number in range(1000):
+        queue.add(f"x{number}")
+    assert await queue.get() == "x0"
+    queue.add("y")
+    assert [await queue.get() for _ in range(3)] == ["x1", "y", "x2"]
+
+
+async def test_a_neighbour_who_can_wait_is_next_after_a_second_although_a_thousand_are_ready(
+    clock: ManualClock,
+) -> None:
+    queue = Queue("test", clock, Metrics(), namespace=space)
+    for number in range(1000):
+        queue.add(f"x{number}")
+    queue.add("y", can_wait=True)
+    assert [await queue.get() for _ in range(2)] == ["x0", "x1"]
+    await clock.advance(LENIENCE + 0.1)
+    assert [await queue.get() for _ in range(2)] == ["x2", "y"]
+
+
+@given(st.lists(st.sampled_from("xyz"), max_size=60))
+def test_of_namespaces_that_wait_none_is_served_twice_before_the_others_are_served(spaces: list[str]) -> None:
+    async def serve() -> list[str]:
+        queue = Queue("test", ManualClock(), Metrics(), namespace=space)
+        for number, name in enumerate(spaces):
+            queue.add(f"{name}{number}")
+        return [await queue.get() for _ in spaces]
+
+    served = asyncio.run(serve())
+    assert sorted(served) == sorted(f"{name}{number}" for number, name in enumerate(spaces))
+    for name in "xyz":
+        assert [key for key in served if space(key) == name] == [
+            f"{name}{number}" for number, one in enumerate(spaces) if one == name
+        ]
+    for place, key in enumerate(served):
+        waiting = {space(later) for later in served[place:]}
+        turn = [space(one) for one in served[place : place + len(waiting)]]
+        assert len(set(turn)) == len(turn), key
