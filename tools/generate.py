@@ -18,6 +18,7 @@ from tools import (
     audit_reference,
     chart,
     commands_reference,
+    cookbook_pictures,
     crds,
     demo_picture,
     documents,
@@ -51,6 +52,7 @@ def outputs() -> Iterator[Output]:
     yield Path("docs/reference/metrics.md"), metrics_reference.text
     yield Path("docs/images/demo.svg"), demo_picture.text
     yield Path("docs/images/timeline.svg"), timeline_picture.text
+    yield from cookbook_pictures.outputs()
 
 
 def stale() -> Iterator[tuple[Path, str | None]]:
@@ -59,8 +61,9 @@ def stale() -> Iterator[tuple[Path, str | None]]:
     for path, text in expected.items():
         if not (ROOT / path).is_file() or (ROOT / path).read_text(encoding="utf-8") != text:
             yield path, text
-    # A kind that was removed must not stay installed.
-    for file in sorted(file for folder in CRDS for file in (ROOT / folder).glob("*.yaml")):
+    # A kind that was removed must not stay installed, nor a picture whose recipe is gone.
+    found = [(folder, "*.yaml") for folder in CRDS] + [(cookbook_pictures.FOLDER, "*.svg")]
+    for file in sorted(file for folder, pattern in found for file in (ROOT / folder).glob(pattern)):
         if file.relative_to(ROOT) not in expected:
             yield file.relative_to(ROOT), None
 

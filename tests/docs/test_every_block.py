@@ -41,6 +41,10 @@ BY_PAGE: Final = {
     ("docs/guides/cloud-resources.md", "sh"): (
         f"{_SHELL}the_operator_may_read_secrets_where_its_role_for_them_is_bound",
     ),
+    ("docs/guides/cookbook.md", "yaml"): (
+        "tests/docs/test_cookbook.py::test_a_recipe_has_no_mistakes",
+        "tests/docs/test_cookbook.py::test_the_api_server_takes_every_recipe",
+    ),
     ("docs/guides/emergency-exception.md", "sh"): (_JOURNEY, f"{_SHELL}bob_refuses_the_emergency"),
     ("docs/guides/emergency-exception.md", "text"): (
         _JOURNEY,
