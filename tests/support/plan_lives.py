@@ -23,6 +23,7 @@ from hibernator.audit.trail import Trail
 from hibernator.controllers import hibernateplan_metrics
 from hibernator.controllers.hibernateplan import plan_controller
 from hibernator.controllers.means import Means
+from hibernator.controllers.strays import STRAYS, strays_of
 from hibernator.executors.aws import AwsAccount
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.every import executors
@@ -142,7 +143,7 @@ async def live(
     die: Callable[[], None] = _killed,
 ) -> int:
     """Be one plan's operator until nothing is left to do now, or until the last write. Counts the writes."""
-    metrics = Metrics((*RUNTIME, *hibernateplan_metrics.METRICS))
+    metrics = Metrics((*RUNTIME, *hibernateplan_metrics.METRICS, STRAYS))
     mortal = MortalClient(credentials.find(str(kubeconfig)), last, die)
     async with (
         mortal as client,
@@ -162,7 +163,8 @@ async def live(
             spool=AuditSpool(client, trail, key.namespace),
         )
         registry = executors(connectors, own_namespace="hibernator-system")
-        controller = plan_controller(means, registry=registry)
+        strays = strays_of(means, connectors, key.namespace)
+        controller = plan_controller(means, registry=registry, strays=strays)
         caches = [asyncio.create_task(source.cache.run()) for source in controller.sources]
         try:
             for source in controller.sources:

@@ -5,7 +5,7 @@ is remembered in between (laid-out timelines, progress, what the API server hold
 saves work: a new process finds all of it again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,11 +23,21 @@ from hibernator.audit.trail import Trail
 from hibernator.controllers import journal_audit, shared
 from hibernator.controllers.daysoff import DaysOffBook
 from hibernator.controllers.hibernateplan_clock import clockwise, exception_entries, lay_out
-from hibernator.controllers.hibernateplan_keeping import Held, Keeping, job_of
+from hibernator.controllers.hibernateplan_keeping import Held, Keeping, job_of, slept_at
 from hibernator.controllers.hibernateplan_metrics import TARGET_FAILURES, count
 from hibernator.controllers.hibernateplan_restore import RestoreData
-from hibernator.controllers.hibernateplan_runs import FAILURES, SLICE, Attempt, Progress, Runner, Step
+from hibernator.controllers.hibernateplan_runs import (
+    FAILURES,
+    SLICE,
+    Attempt,
+    Progress,
+    Runner,
+    Step,
+    attempt_of,
+    current,
+)
 from hibernator.controllers.means import Means
+from hibernator.controllers.strays import Strays
 from hibernator.decisions.hibernateplan import (
     FINALIZER,
     LEAVE_ASLEEP,
@@ -36,13 +46,14 @@ from hibernator.decisions.hibernateplan import (
     Run,
     Seen,
     decide,
-    direction,
     is_deleted,
+    is_suspended,
     only_looks,
 )
 from hibernator.decisions.hibernateplan_journal import journaled
+from hibernator.decisions.hibernateplan_keeping import wakes_strays
 from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL
-from hibernator.decisions.hibernateplan_status import Outcome, last_result, standing, states
+from hibernator.decisions.hibernateplan_status import Outcome, standing
 from hibernator.decisions.hibernateplan_words import tells
 from hibernator.executors.registry import Registry
 from hibernator.kube.auditspool import AuditSpool
@@ -93,6 +104,7 @@ class PlanReconciler:
         metrics: Metrics,
         trail: Trail,
         spool: AuditSpool,
+        strays: Strays,
     ) -> None:
         self._client = client
         self._plans = plans
@@ -106,6 +118,7 @@ class PlanReconciler:
         self._metrics = metrics
         self._trail = trail
         self._spool = spool
+        self._strays = strays
         self._memories: dict[Key, _Memory] = {}
 
     async def reconcile(self, key: Key) -> Result:
@@ -131,9 +144,8 @@ class PlanReconciler:
             if is_deleted(plan):
                 return Result()
             plan = await self._set_finalizers(plan, (*plan.metadata.finalizers, FINALIZER))
-        later = await self._forget_woken(
-            plan, memory.held, now
-        )  # before which the last process may have died
+        # The last process may have died before it could do this.
+        later = await self._forget_woken(plan, memory.held, now)
         seen = await self._gather(plan, memory, now)
         decision = decide(seen, now)
         if decision.release:
@@ -147,6 +159,7 @@ class PlanReconciler:
         if not only_looks(plan):
             memory.outcomes.clear()
         later = min(later, await self._forget_woken(plan, memory.held, now))
+        await self._wake_strays(plan, memory, now)
         after = await self._work(plan, memory, decision, now)
         return Result(min(after, later, await self._keep_asleep(plan, memory, now)))
 
@@ -156,6 +169,17 @@ class PlanReconciler:
         if names:
             await self._read_again(plan)
         return min([await self._keeping.drop(plan, held, name, now) for name in names], default=float("inf"))
+
+    async def _wake_strays(self, plan: HibernatePlan, memory: _Memory, now: Instant) -> None:
+        strays = self._strays.of(plan, memory.held.items)
+        if strays and wakes_strays(plan, memory.held.items, suspended=is_suspended(plan, now)):
+            await self._read_again(plan)
+            await self._strays.wake(plan, strays)
+
+    def kept(self, key: Key) -> Collection[str] | None:
+        """What a plan knows of; None before it has been read."""
+        memory = self._memories.get(key)
+        return memory.held.items if memory and memory.held.stored is not None else None
 
     async def _read_again(self, plan: HibernatePlan) -> None:
         """Make sure that the plan is what the cache says, before anything is done that cannot be undone.
@@ -191,8 +215,9 @@ class PlanReconciler:
             changed=frozenset(
                 name for name, one in stored.items() if name in by_name and one.kept.target != by_name[name]
             ),
-            outcomes=_current(plan, memory.outcomes),
+            outcomes=current(plan, memory.outcomes),
             exceptions=exception_entries(mine),
+            strays=tuple(one.sleeper.key for one in self._strays.of(plan, memory.held.items)),
             problems=problems,
             unreadable=bool(broken),
             troubles=troubles,
@@ -232,7 +257,7 @@ class PlanReconciler:
         share = max(1, SLICE // len(decision.runs))
         steps = await together(self._run(plan, memory, run, now, share) for run in decision.runs)
         for run, step in zip(decision.runs, steps, strict=True):
-            memory.outcomes[run.name] = _attempt(plan, run.name), step.outcome
+            memory.outcomes[run.name] = attempt_of(plan, run.name), step.outcome
             if step.outcome.state != "working":
                 memory.held.progress.pop(run.name, None)
             if step.outcome.state == "done" and run.operation == "Wake":
@@ -245,7 +270,7 @@ class PlanReconciler:
         if run.operation == "Look":
             return Step(await self._runner.look(job))
         progress = memory.held.progress.get(run.name)
-        attempt = _attempt(plan, run.name)
+        attempt = attempt_of(plan, run.name)
         if progress is None or progress.of != attempt:
             progress = memory.held.progress[run.name] = Progress(attempt)
         progress.share = share
@@ -267,7 +292,7 @@ class PlanReconciler:
             memory.kept_asleep = None
             return float("inf")
         pause = min(watched.values())
-        last = memory.kept_asleep or _slept_at(plan) or now
+        last = memory.kept_asleep or slept_at(plan) or now
         if (now - last).total("seconds") >= pause:
             for name in watched:
                 stored = memory.held.stored or {}
@@ -328,7 +353,7 @@ class PlanReconciler:
         return written
 
 
-def plan_controller(means: Means, *, registry: Registry) -> Controller:
+def plan_controller(means: Means, *, registry: Registry, strays: Strays) -> Controller:
     """The controller with its watches."""
     plans = shared.plans(means.caches)
     exceptions = shared.exceptions(means.caches)
@@ -348,6 +373,7 @@ def plan_controller(means: Means, *, registry: Registry) -> Controller:
         metrics=means.metrics,
         trail=means.trail,
         spool=means.spool,
+        strays=strays,
     )
 
     def holidays_changed(of: Key) -> None:
@@ -367,25 +393,9 @@ def plan_controller(means: Means, *, registry: Registry) -> Controller:
         metrics=means.metrics,
         workers=means.workers,
     )
+    strays.kept, strays.found = reconciler.kept, controller.queue.add
     return controller
 
 
 def _of_restore_data(found: Object) -> Iterable[Key]:
     yield Key(found.metadata.namespace, found.metadata.labels.get(PLAN_LABEL, ""))
-
-
-def _attempt(plan: HibernatePlan, name: str) -> Attempt:
-    known = states(plan.status).get(name)
-    number = (known.attempts if known else None) or 1
-    return Attempt(plan.status.cycle or 0, direction(plan, plan.status, name), number)
-
-
-def _current(plan: HibernatePlan, outcomes: Mapping[str, tuple[Attempt, Outcome]]) -> dict[str, Outcome]:
-    """The outcomes of what the status says is being done; those of anything else count for nothing."""
-    return {name: outcome for name, (of, outcome) in outcomes.items() if of == _attempt(plan, name)}
-
-
-def _slept_at(plan: HibernatePlan) -> Instant | None:
-    """When everything was asleep: for a process that has not looked since."""
-    result = last_result(plan.status)
-    return Instant(result.finished_at) if result and result.finished_at else None

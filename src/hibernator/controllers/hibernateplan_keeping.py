@@ -19,7 +19,7 @@ from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
 from hibernator.controllers.hibernateplan_runs import Progress, Runner
 from hibernator.decisions.hibernateplan import Run
 from hibernator.decisions.hibernateplan_keeping import is_woken, missing, strangers
-from hibernator.decisions.hibernateplan_status import last_operation, standing, states
+from hibernator.decisions.hibernateplan_status import last_operation, last_result, standing, states
 from hibernator.executors.protocol import ExecutorError, Job
 from hibernator.kube.cache import Cache
 from hibernator.kube.store import order
@@ -36,6 +36,11 @@ class Held:
     stored: dict[str, Stored] | None = None
     progress: dict[str, Progress] = field(default_factory=dict)
     woken: dict[str, int] = field(default_factory=dict)  # targets that this process has woken, in which cycle
+
+    @property
+    def items(self) -> frozenset[str]:
+        """The keys of everything that sleeps by what is kept."""
+        return frozenset(key for one in (self.stored or {}).values() for key in one.kept.sleeping)
 
     def forget(self) -> None:
         self.stored = None
@@ -160,3 +165,9 @@ def _was_changed(stored: Mapping[str, Stored], known: Mapping[str, ObjectMeta], 
 def _finished(plan: HibernatePlan, name: str, now: Instant) -> Instant:
     known = states(plan.status).get(name)
     return Instant(known.finished_at) if known and known.finished_at else now
+
+
+def slept_at(plan: HibernatePlan) -> Instant | None:
+    """When everything was asleep: for a process that has not looked since."""
+    result = last_result(plan.status)
+    return Instant(result.finished_at) if result and result.finished_at else None

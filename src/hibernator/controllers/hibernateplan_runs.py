@@ -5,17 +5,19 @@ mind. A process that comes after a crash begins the attempt again; whatever was 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 import msgspec
 from whenever import Instant
 
+from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.planstatus import ItemCount, Operation
 from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
+from hibernator.decisions.hibernateplan import direction
 from hibernator.decisions.hibernateplan_restore import Entry, Kept, Saving, merge, released
-from hibernator.decisions.hibernateplan_status import Outcome
+from hibernator.decisions.hibernateplan_status import Outcome, states
 from hibernator.executors.protocol import (
     Executor,
     ExecutorError,
@@ -41,6 +43,17 @@ class Attempt:
     cycle: int
     operation: Operation
     number: int
+
+
+def attempt_of(plan: HibernatePlan, name: str) -> Attempt:
+    known = states(plan.status).get(name)
+    number = (known.attempts if known else None) or 1
+    return Attempt(plan.status.cycle or 0, direction(plan, plan.status, name), number)
+
+
+def current(plan: HibernatePlan, outcomes: Mapping[str, tuple[Attempt, Outcome]]) -> dict[str, Outcome]:
+    """The outcomes of what the status says is being done; those of anything else count for nothing."""
+    return {name: outcome for name, (of, outcome) in outcomes.items() if of == attempt_of(plan, name)}
 
 
 @dataclass(slots=True)

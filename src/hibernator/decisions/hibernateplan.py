@@ -74,6 +74,7 @@ class Seen:
     problems: tuple[Problem, ...] = ()
     unreadable: bool = False  # something is kept, but nobody can tell what
     troubles: tuple[str, ...] = ()  # what degrades the plan without stopping it
+    strays: tuple[str, ...] = ()  # items with its mark that sleep although it is awake, or does not know them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,6 +288,7 @@ def _said(
         message=seen.clock.message if seen.clock else "",
         problems=seen.problems,
         troubles=seen.troubles,
+        strays=seen.strays,
     )
     done = sum(target.state in {"Completed", "Skipped"} for target in status.targets)
     status = _replace(

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.decisions.hibernateplan import Run, direction
 from hibernator.decisions.hibernateplan_restore import Kept
-from hibernator.decisions.hibernateplan_status import last_operation, states
+from hibernator.decisions.hibernateplan_status import last_operation, standing, states
 
 _UNDERWAY = frozenset({"Pending", "Running", "Failed"})
 
@@ -34,3 +34,21 @@ def missing(plan: HibernatePlan, kept: Collection[str]) -> Iterator[Run]:
         underway = plan.status.current_operation is not None and target.state in _UNDERWAY
         if (slept and not wakes) or (wakes and (underway or target.state == "Failed")):
             yield Run(name=name, operation="Wake")
+
+
+def is_stray(plan: HibernatePlan, kept: Collection[str] | None, item: str) -> bool:
+    """Whether an item with the mark of the plan sleeps although the plan is awake, or does not know it.
+
+    While the plan works, it deals with its sleepers itself. `kept` has the keys of what it knows, or is None
+    if that was not read yet.
+    """
+    if plan.status.current_operation is not None or (kept is None and not plan.status.history):
+        return False
+    return standing(plan.status, kept or ()) == "Awake" or (kept is not None and item not in kept)
+
+
+def wakes_strays(plan: HibernatePlan, kept: Collection[str], *, suspended: bool) -> bool:
+    """Whether the plan says awake, and may act."""
+    if suspended or plan.spec.dry_run or plan.metadata.deletion_timestamp is not None:
+        return False
+    return plan.status.current_operation is None and standing(plan.status, kept) == "Awake"

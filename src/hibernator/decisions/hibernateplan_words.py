@@ -27,6 +27,9 @@ INVALID: Final = "InvalidConfiguration"
 TARGETS_FAILED: Final = "TargetsFailed"
 NORMAL: Final = "OperationalNormal"
 SOURCE_TROUBLE: Final = "SourceUnavailable"
+STRAYS_FOUND: Final = "StraysFound"
+
+_NAMED: Final = 3  # strays that the message names
 
 EventReason = Literal[
     "SleepStarted",
@@ -55,6 +58,7 @@ class Told:
     message: str  # of the schedule
     problems: tuple[Problem, ...]
     troubles: tuple[str, ...]
+    strays: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,9 +177,22 @@ def _degraded(told: Told) -> Verdict:
         return Verdict(DEGRADED, True, INVALID, message)
     if _failed(told):
         return Verdict(DEGRADED, True, TARGETS_FAILED, _failures(told))
+    if told.strays:
+        return Verdict(DEGRADED, True, STRAYS_FOUND, _strays(told))
     if told.troubles:
         return Verdict(DEGRADED, True, SOURCE_TROUBLE, " ".join(told.troubles))
     return Verdict(DEGRADED, False, NORMAL)
+
+
+def _strays(told: Told) -> str:
+    named, more = told.strays[:_NAMED], len(told.strays) - _NAMED
+    items = "1 item bears" if len(told.strays) == 1 else f"{len(told.strays)} items bear"
+    why = "does not know what it was" if told.asleep else "is awake"
+    rest = f" and {more} more" if more > 0 else ""
+    return (
+        f"{items} the mark of this plan, which {why}: {', '.join(named)}{rest}. "
+        f"See `hibernator plan strays -n {told.plan.metadata.namespace}`."
+    )
 
 
 def _is_broken(told: Told) -> bool:

@@ -12,6 +12,7 @@ from hibernator.api.kind import Kind, partial
 from hibernator.api.parameters import KarpenterParameters
 from hibernator.api.planstatus import Rest
 from hibernator.decisions.hibernateplan_restore import Saving
+from hibernator.decisions.scaling import Patch, Place
 from hibernator.decisions.sleepmark import LABEL, TRACE, Mark, from_metadata, read_mark, to_metadata
 from hibernator.executors.clusters import Clusters
 from hibernator.executors.insist import insist, typed
@@ -50,7 +51,7 @@ class Karpenter(Executor):
             found = await client.list(NODE_POOLS, label_selector=LABEL)
         return tuple(
             Item(key=pool.key, restore=pool.mark.was, asleep=True, seen=pool)
-            for pool in map(_pool_of, found)
+            for pool in map(pool_of, found)
             if pool.mark
             and pool.mark.was
             and (pool.mark.plan, pool.mark.target) == (job.owner, job.target.name)
@@ -59,7 +60,7 @@ class Karpenter(Executor):
     async def sleep(self, job: Job, item: Saved) -> None:
         client = await self._clusters.client(job)
 
-        async def act(pool: _Pool) -> None:
+        async def act(pool: NodePool) -> None:
             if not pool.asleep:
                 await _write(client, pool, to_metadata(job.mark(item)), {"limits": _ZERO})
 
@@ -67,10 +68,9 @@ class Karpenter(Executor):
 
     async def wake(self, job: Job, item: Saved) -> None:
         client = await self._clusters.client(job)
-        before = item.restore["limits"]
-        limits = None if before is None else {**dict.fromkeys(_ZERO), **before}
+        limits = _limits(item.restore)
 
-        async def act(pool: _Pool) -> None:
+        async def act(pool: NodePool) -> None:
             if pool.mark and pool.mark.plan != job.owner:
                 return
             if pool.mark is None and pool.trace == job.trace:
@@ -90,7 +90,7 @@ class Karpenter(Executor):
 
 
 @dataclass(frozen=True, slots=True)
-class _Pool:
+class NodePool:
     """What there is to know of a NodePool before it is put to sleep or woken."""
 
     name: str
@@ -111,9 +111,9 @@ class _Pool:
         return "cpu" in limits and quantity(limits["cpu"]) == 0
 
 
-def _pool_of(found: Anything) -> _Pool:
+def pool_of(found: Anything) -> NodePool:
     metadata = found.metadata
-    return _Pool(
+    return NodePool(
         name=metadata.name,
         uid=metadata.uid,
         version=metadata.resource_version,
@@ -124,21 +124,39 @@ def _pool_of(found: Anything) -> _Pool:
     )
 
 
-async def _read(client: Client, item: Saved) -> _Pool | None:
+def _limits(was: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The limits as they were, as a merge patch: without those that only the sleep had brought."""
+    before = was.get("limits")
+    return None if before is None else {**dict.fromkeys(_ZERO), **before}
+
+
+def waking(pool: NodePool) -> Patch:
+    """The write that brings a pool back to what its mark says."""
+    mark = pool.mark or Mark(plan="")
+    body: dict[str, Any] = {"metadata": from_metadata(mark.trace)}
+    if pool.asleep:
+        body["spec"] = {"limits": _limits(mark.was or {})}
+    place = Place(resource=NODE_POOLS.resource, namespace="", name=pool.name, resource_version=pool.version)
+    return Patch(place=place, body=body)
+
+
+async def _read(client: Client, item: Saved) -> NodePool | None:
     try:
         found = await client.get(NODE_POOLS, item.key.partition("/")[2])
     except errors.NotFound:
         return None
-    return _pool_of(found) if found.metadata.uid == item.restore["uid"] else None
+    return pool_of(found) if found.metadata.uid == item.restore["uid"] else None
 
 
-async def _write(client: Client, pool: _Pool, metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
+async def _write(
+    client: Client, pool: NodePool, metadata: Mapping[str, Any], spec: Mapping[str, Any]
+) -> None:
     body = {"metadata": metadata, "spec": spec} if spec else {"metadata": metadata}
     await client.patch(partial(NODE_POOLS), pool.name, "", body, resource_version=pool.version)
 
 
 def _item(found: Anything, owner: str) -> Item:
-    pool = _pool_of(found)
+    pool = pool_of(found)
     if pool.asleep and pool.mark and pool.mark.plan == owner and pool.mark.was:
         return Item(key=pool.key, restore=pool.mark.was, asleep=True, seen=pool)
     if pool.asleep:

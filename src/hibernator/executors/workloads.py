@@ -72,7 +72,7 @@ def thing_of(sort: Sort, found: Anything, scaled: ScaledObject | None) -> Thing:
         sort=sort,
         uid=found.metadata.uid,
         workload=workload_of(sort, found),
-        keda=_keda(scaled) if scaled else None,
+        keda=keda_of(scaled) if scaled else None,
         mark=read_mark(annotations),
         trace=annotations.get(TRACE, ""),
     )
@@ -130,7 +130,7 @@ async def write(client: Client, kind: Kind[Any], patch: Patch) -> None:
     )
 
 
-def _keda(scaled: ScaledObject) -> Keda:
+def keda_of(scaled: ScaledObject) -> Keda:
     paused = scaled.metadata.annotations.get(KEDA_PAUSED_REPLICAS, "")
     place = Place(
         resource=SCALED_OBJECTS.resource,

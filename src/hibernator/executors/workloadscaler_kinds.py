@@ -59,7 +59,7 @@ async def sort_of(client: Client, name: str) -> Sort:
     if found := _BY_NAME.get(name.lower()):
         return found
     for definition in await _definitions(client, name):
-        if found := _scalable(definition):
+        if found := scalable(definition):
             return found
     raise Permanent(
         f"includedGroups: {name} is not a kind that this cluster can scale. "
@@ -77,7 +77,8 @@ async def _definitions(client: Client, name: str) -> Sequence[CustomResourceDefi
         return []
 
 
-def _scalable(definition: CustomResourceDefinition) -> Sort | None:
+def scalable(definition: CustomResourceDefinition) -> Sort | None:
+    """How a custom kind sleeps; None when it has no scale subresource, or no namespace."""
     spec = definition.spec
     for version in spec.versions:
         scale = version.subresources.scale

@@ -24,6 +24,7 @@ from hibernator.controllers import (
     remediation,
     savings_metrics,
     scheduleexception,
+    strays,
     timewindowscaler,
 )
 from hibernator.controllers.auditspool import spool_controller
@@ -58,6 +59,7 @@ METRICS: Final = (
     *RUNTIME,
     *timewindowscaler.METRICS,
     *hibernateplan_metrics.METRICS,
+    strays.STRAYS,
     *approval_metrics.METRICS,
     *savings_metrics.METRICS,
     *admission.METRICS,
@@ -168,12 +170,17 @@ def controllers(
         ),
         follow=manager.follow,
     )
+    found = strays.strays_of(means, connectors, settings.watch_namespace)
     yield hibernateplan.plan_controller(
         means,
         registry=executors(
             connectors, own_namespace=settings.namespace, only_namespace=settings.watch_namespace
         ),
+        strays=found,
     )
+    sweeper = strays.strays_controller(means, found)
+    manager.on_lead(lambda: sweeper.queue.add(strays.SWEEP))
+    yield sweeper
     yield from connector_controllers(means, connectors)
     yield scheduleexception.exception_controller(
         means,

@@ -1,0 +1,173 @@
+"""Strays: what bears the mark of a plan that is awake, that is gone, or that does not know it.
+
+They are looked for when a replica begins to lead, and every quarter of an hour, by one list of each kind with
+the label of sleepers: the API server answers that from memory, and only with what sleeps. What is done about
+a stray is decided in the reconcile of its plan.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from hibernator.api.hibernateplan import HibernatePlan, Target
+from hibernator.api.parameters import KarpenterParameters, WorkloadScalerParameters
+from hibernator.controllers import shared
+from hibernator.controllers.means import Means
+from hibernator.decisions.hibernateplan_keeping import is_stray
+from hibernator.decisions.sleepmark import Mark
+from hibernator.executors import sleepers
+from hibernator.executors.connectors import Connectors
+from hibernator.executors.protocol import ExecutorError, parameters
+from hibernator.executors.sleepers import Sleeper, Where
+from hibernator.executors.workloadscaler_kinds import sort_of
+from hibernator.kube.cache import Cache
+from hibernator.kube.client import Client
+from hibernator.kube.controller import Controller, Key, Result, Watches
+from hibernator.kube.metrics import Metric
+
+SWEEP: Final = Key("", "strays")
+EVERY: Final = 900.0
+
+STRAYS = Metric(
+    "hibernator_strays",
+    "gauge",
+    ("of",),
+    "Things that sleep although they should not, by the plan that put them to sleep: `plan` is there and is "
+    "awake or does not know them, `none` is gone.",
+)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    client: Client  # of the cluster that it is in
+    sleeper: Sleeper
+
+
+class Strays:
+    """Those of the last sweep that were not dealt with since."""
+
+    def __init__(
+        self, client: Client, plans: Cache[HibernatePlan], connectors: Connectors, namespace: str
+    ) -> None:
+        self._client = client
+        self._plans = plans
+        self._connectors = connectors
+        self._namespace = namespace
+        self._found: dict[Key, list[Stray]] = {}
+        self._orphans: list[Stray] = []
+        self.kept: Callable[[Key], Collection[str] | None] = lambda _key: None  # what a plan knows of
+        self.found: Callable[[Key], object] = lambda _key: None  # called with the plans that have strays
+
+    def count(self, of: str) -> int:
+        return len(self._orphans) if of == "none" else sum(map(len, self._found.values()))
+
+    def of(self, plan: HibernatePlan, kept: Collection[str]) -> tuple[Stray, ...]:
+        """The strays of a plan as it is now; what is none any more is forgotten."""
+        key = Key(plan.metadata.namespace, plan.metadata.name)
+        known = self._found.get(key)
+        if not known:
+            return ()
+        left = [one for one in known if is_stray(plan, kept, one.sleeper.key)]
+        self._keep(key, left)
+        return tuple(left)
+
+    async def wake(self, plan: HibernatePlan, strays: Iterable[Stray]) -> None:
+        """Wake them from their marks. What fails is found again by the next sweep."""
+        key = Key(plan.metadata.namespace, plan.metadata.name)
+        for stray in strays:
+            try:
+                await sleepers.wake(stray.client, stray.sleeper)
+            except ExecutorError as error:
+                log.warning("stray was not woken", item=stray.sleeper.key, why=str(error))
+            else:
+                log.warning("stray was woken", item=stray.sleeper.key, cycle=stray.sleeper.mark.cycle)
+                self._keep(key, [one for one in self._found.get(key, ()) if one is not stray])
+
+    async def sweep(self, _key: Key) -> Result:
+        found: dict[Key, list[Stray]] = {}
+        orphans: list[Stray] = []
+        for client, remote, wheres in await self._clusters():
+            namespace = "" if remote else self._namespace
+            async for sleeper in sleepers.find(client, wheres, namespace):
+                key, plan = self._plan_of(sleeper.mark)
+                # In another cluster the plans of another operator may have put things to sleep, too.
+                if remote and (plan is None or plan.metadata.uid != sleeper.mark.uid):
+                    continue
+                if plan is None:
+                    orphans.append(Stray(client, sleeper))
+                elif is_stray(plan, self.kept(key), sleeper.key):
+                    found.setdefault(key, []).append(Stray(client, sleeper))
+        self._orphans = orphans
+        self._found = found
+        for key, strays in found.items():
+            log.warning("strays found", plan=f"{key.namespace}/{key.name}", strays=len(strays))
+            self.found(key)
+        if orphans:
+            plans = sorted({one.sleeper.mark.plan for one in orphans})
+            log.warning("sleepers of plans that are gone", strays=len(orphans), plans=plans[:10])
+        return Result(EVERY)
+
+    def _keep(self, key: Key, strays: list[Stray]) -> None:
+        if strays:
+            self._found[key] = strays
+        else:
+            self._found.pop(key, None)
+
+    def _plan_of(self, mark: Mark) -> tuple[Key, HibernatePlan | None]:
+        namespace, _, name = mark.plan.partition("/")
+        return Key(namespace, name), self._plans.get(namespace, name)
+
+    async def _clusters(self) -> list[tuple[Client, bool, tuple[Where, ...]]]:
+        """Our own cluster and those that plans reach, with the kinds that the plans name there."""
+        by_cluster: dict[Key | None, list[Target]] = {None: []}
+        for plan in self._plans.values():
+            for target in plan.spec.targets:
+                ref = target.connector_ref
+                if ref is None:
+                    by_cluster[None].append(target)
+                elif ref.kind == "K8SCluster":
+                    cluster = Key(ref.namespace or plan.metadata.namespace, ref.name)
+                    by_cluster.setdefault(cluster, []).append(target)
+        clusters = []
+        for key, targets in by_cluster.items():
+            try:
+                client = (await self._connectors.cluster(*key)).client if key else self._client
+                clusters.append((client, key is not None, await _wheres(client, targets)))
+            except ExecutorError as error:
+                log.warning("strays cannot be looked for in a cluster", cluster=key, why=str(error))
+        return clusters
+
+
+async def _wheres(client: Client, targets: Iterable[Target]) -> tuple[Where, ...]:
+    wheres = {where.kind.resource: where for where in sleepers.USUAL}
+    for target in targets:
+        try:
+            wanted = parameters(target)
+            if isinstance(wanted, KarpenterParameters):
+                wheres[sleepers.POOLS_WHERE.kind.resource] = sleepers.POOLS_WHERE
+            elif isinstance(wanted, WorkloadScalerParameters):
+                for name in wanted.included_groups:
+                    where = sleepers.of_sort(await sort_of(client, name))
+                    wheres.setdefault(where.kind.resource, where)
+        except ExecutorError:  # which the plan itself says in its status
+            continue
+    return tuple(wheres.values())
+
+
+def strays_of(means: Means, connectors: Connectors, namespace: str) -> Strays:
+    strays = Strays(means.client, shared.plans(means.caches), connectors, namespace)
+    for of in ("plan", "none"):
+        means.metrics.follow(STRAYS, lambda of=of: strays.count(of), of)  # type: ignore[misc]
+    return strays
+
+
+def strays_controller(means: Means, strays: Strays) -> Controller:
+    """Sweeps; the first time when its key is added to its queue."""
+    nothing = Watches(shared.plans(means.caches), lambda _plan: ())
+    return Controller(
+        "strays", strays.sweep, sources=[nothing], clock=means.clock, metrics=means.metrics, workers=1
+    )

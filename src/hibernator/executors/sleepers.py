@@ -1,0 +1,137 @@
+"""Everything in a cluster that bears the mark of a plan: found and woken by the marks alone.
+
+This needs neither the plans nor their restore data, nor the operator: it is how strays are found, and how
+everything is woken when nothing else is left.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from hibernator.api.autoscaling import SCALED_OBJECTS, ScaledObject
+from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
+from hibernator.api.kind import Kind
+from hibernator.decisions.scaling import Patch, to_leave_awake, to_unpause
+from hibernator.decisions.sleepmark import LABEL, Mark, read_mark
+from hibernator.executors import karpenter
+from hibernator.executors.insist import insist, typed
+from hibernator.executors.karpenter import NODE_POOLS
+from hibernator.executors.workloads import keda_of, thing_of, write
+from hibernator.executors.workloadscaler_kinds import BUILT_IN, Anything, Sort, scalable
+from hibernator.kube import errors
+from hibernator.kube.client import Client
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Sleeper:
+    """Something that bears a mark, as it was read."""
+
+    where: "Where"
+    namespace: str
+    name: str
+    key: str  # as the restore data names it
+    mark: Mark
+    asleep: bool
+    waking: Patch  # what brings it back to what its mark says
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A kind whose objects can bear marks, and how one of them is read."""
+
+    kind: Kind[Any]
+    of: Callable[["Where", Any], Sleeper | None]
+
+
+def of_sort(sort: Sort) -> Where:
+    def sleeper(where: Where, found: Anything) -> Sleeper | None:
+        thing = thing_of(sort, found, None)
+        if thing.mark is None or thing.mark.was is None:
+            return None
+        trace = thing.mark.trace
+        waking = thing.to_wake(thing.mark.was, trace) if thing.asleep else thing.to_leave_awake(trace)
+        return _sleeper(where, found, thing.key, thing.mark, waking, asleep=thing.asleep)
+
+    return Where(sort.kind, sleeper)
+
+
+def _of_scaled_object(where: Where, found: ScaledObject) -> Sleeper | None:
+    mark = read_mark(found.metadata.annotations)
+    if mark is None or mark.was is None:
+        return None
+    keda = keda_of(found)
+    asleep = keda.paused_at == 0
+    waking = (
+        to_unpause(keda, mark.was.get("pausedReplicas"), mark.trace)
+        if asleep
+        else to_leave_awake(keda.place, mark.trace)
+    )
+    return _sleeper(where, found, mark.item, mark, waking, asleep=asleep)
+
+
+def _of_pool(where: Where, found: Anything) -> Sleeper | None:
+    pool = karpenter.pool_of(found)
+    if pool.mark is None or pool.mark.was is None:
+        return None
+    return _sleeper(where, found, pool.key, pool.mark, karpenter.waking(pool), asleep=pool.asleep)
+
+
+def _sleeper(where: Where, found: Any, key: str, mark: Mark, waking: Patch, *, asleep: bool) -> Sleeper:
+    metadata = found.metadata
+    return Sleeper(where, metadata.namespace, metadata.name, key, mark, asleep, waking)
+
+
+SCALED_OBJECTS_WHERE = Where(SCALED_OBJECTS, _of_scaled_object)
+POOLS_WHERE = Where(NODE_POOLS, _of_pool)
+USUAL = (*map(of_sort, BUILT_IN), SCALED_OBJECTS_WHERE)
+
+
+async def everywhere(client: Client) -> tuple[Where, ...]:
+    """All kinds of a cluster whose objects can bear marks, as far as its definitions can be read."""
+    found: Iterator[Sort | None] = iter(())
+    try:
+        found = map(scalable, await client.list(CUSTOM_RESOURCE_DEFINITIONS))
+    except errors.ApiError as error:
+        log.warning("custom kinds cannot be listed", why=error.message)
+    return (*USUAL, POOLS_WHERE, *(of_sort(sort) for sort in found if sort))
+
+
+async def find(client: Client, wheres: Iterable[Where], namespace: str = "") -> AsyncIterator[Sleeper]:
+    """What bears a mark, from lists by its label. A kind that is not there, or is forbidden, has none."""
+    for where in wheres:
+        try:
+            pages = client.pages(where.kind, namespace, label_selector=LABEL)
+            async for page in pages:
+                for found in page.items:
+                    if sleeper := where.of(where, found):
+                        yield sleeper
+        except errors.NotFound:
+            continue
+        except errors.Forbidden as error:
+            log.warning(
+                "sleepers of a kind cannot be listed", resource=where.kind.resource, why=error.message
+            )
+
+
+async def read(client: Client, sleeper: Sleeper) -> Sleeper | None:
+    """The same as it is now; None when it is gone, or bears no mark any more."""
+    try:
+        found = await client.get(sleeper.where.kind, sleeper.name, sleeper.namespace)
+    except errors.NotFound:
+        return None
+    return sleeper.where.of(sleeper.where, found)
+
+
+async def wake(client: Client, sleeper: Sleeper) -> None:
+    """Bring it back to what its mark says, if it still bears that mark."""
+
+    async def act(now: Sleeper) -> None:
+        if now.mark == sleeper.mark:
+            await write(client, now.where.kind, now.waking)
+
+    with typed():
+        await insist(sleeper.key, sleeper, lambda: read(client, sleeper), act)

@@ -1,0 +1,157 @@
+"""What sleeps although it should not is found, said and woken."""
+
+import json
+from typing import Any
+
+from hibernator.controllers.strays import STRAYS
+from support.plan_scenes import EVENING, MORNING, PlanScene, plan, workloads
+from support.scaler_scenes import workload
+
+DOMAIN = "hibernator.ardikabs.com"
+NOON = "2026-03-03T12:00:00Z"
+
+
+def mark(
+    scene: PlanScene, name: str = "web", *, plan_name: str = "nights", uid: str = "", replicas: int = 3
+) -> None:
+    """Put a Deployment to sleep behind the back of the operator, as a write that came late would."""
+    found = scene.one("Deployment", name)
+    said = {
+        "plan": f"{scene.namespace}/{plan_name}",
+        "uid": uid or scene.one("HibernatePlan", plan_name)["metadata"]["uid"],
+        "cycle": 1,
+        "target": "shop",
+        "item": f"Deployment/{scene.namespace}/{name}",
+        "was": {"uid": found["metadata"]["uid"], "replicas": replicas},
+    }
+    body = {
+        "metadata": {
+            "labels": {f"{DOMAIN}/asleep": said["uid"]},
+            "annotations": {f"{DOMAIN}/asleep-by": json.dumps(said)},
+        },
+        "spec": {"replicas": 0},
+    }
+    scene.cluster.kubectl(
+        "patch", "deployment", name, "-n", scene.namespace, "--type=merge", "-p", json.dumps(body)
+    )
+
+
+def restored(found: dict[str, Any]) -> dict[str, Any]:
+    return {key: entry["was"] for key, entry in json.loads(found["data"]["items.json"]).items()}
+
+
+def degraded(scene: PlanScene) -> dict[str, Any]:
+    found: dict[str, Any] = next(
+        one for one in scene.plan_status()["conditions"] if one["type"] == "Degraded"
+    )
+    return found
+
+
+async def test_a_stray_of_a_plan_that_is_awake_is_woken_within_a_quarter_of_an_hour(scene: PlanScene) -> None:
+    scene.create(workload(replicas=3), plan(workloads("shop", scene.namespace)))
+    before = scene.workloads()
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        await run.advance_to(MORNING)
+        assert scene.workloads() == before
+        mark(scene)
+        await run.settle()
+        assert scene.replicas() == 0
+        await run.advance(901)
+        assert scene.workloads() == before
+        assert degraded(scene)["status"] == "False"
+        assert run.metric(STRAYS, "plan") == 0
+
+
+async def test_a_process_that_takes_over_wakes_strays_at_once(scene: PlanScene) -> None:
+    scene.create(workload(replicas=3), plan(workloads("shop", scene.namespace)))
+    before = scene.workloads()
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        clock = run.clock
+        await run.advance_to(MORNING)
+    mark(scene)
+    async with scene.operator(clock) as run:
+        await run.until(lambda: scene.workloads() == before)
+
+
+async def test_a_plan_that_may_not_act_says_which_strays_it_has(scene: PlanScene) -> None:
+    scene.create(workload(replicas=3), plan(workloads("shop", scene.namespace)))
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        await run.advance_to(MORNING)
+        scene.cluster.kubectl(
+            "patch",
+            "hplan",
+            "nights",
+            "-n",
+            scene.namespace,
+            "--type=merge",
+            "-p",
+            '{"spec":{"suspend":true}}',
+        )
+        mark(scene)
+        await run.advance(901)
+        said = degraded(scene)
+        assert (said["status"], said["reason"]) == ("True", "StraysFound")
+        assert f"Deployment/{scene.namespace}/web" in said["message"]
+        assert scene.replicas() == 0
+        assert run.metric(STRAYS, "plan") == 1
+        scene.cluster.kubectl(
+            "patch",
+            "hplan",
+            "nights",
+            "-n",
+            scene.namespace,
+            "--type=merge",
+            "-p",
+            '{"spec":{"suspend":false}}',
+        )
+        await run.until(lambda: scene.replicas() == 3)
+        await run.until(lambda: degraded(scene)["status"] == "False")
+
+
+async def test_the_sleepers_of_a_plan_that_sleeps_are_no_strays(scene: PlanScene) -> None:
+    scene.create(workload(replicas=3), plan(workloads("shop", scene.namespace)))
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        await run.advance(1801)
+        assert scene.replicas() == 0
+        assert degraded(scene)["status"] == "False"
+        assert run.metric(STRAYS, "plan") == 0
+
+
+async def test_sleepers_of_a_plan_that_is_gone_are_counted_and_left_to_people(scene: PlanScene) -> None:
+    scene.create(workload(replicas=3), plan(workloads("shop", scene.namespace)))
+    mark(scene, plan_name="nights", uid="gone")
+    path = f"/apis/{DOMAIN}/v1alpha1/namespaces/{scene.namespace}/hibernateplans/nights"
+    scene.cluster.request("DELETE", path, {})
+    async with scene.operator() as run:
+        await run.until(lambda: run.metric(STRAYS, "none") == 1)
+        assert scene.replicas() == 0
+
+
+async def test_a_sleeper_that_the_plan_lost_is_known_again_from_its_mark(scene: PlanScene) -> None:
+    """The ConfigMaps are deleted in the night, with their finalizers."""
+    scene.create(workload(replicas=3), plan(workloads("shop", scene.namespace)))
+    before = scene.workloads()
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        (kept,) = scene.restore_data()
+        name = kept["metadata"]["name"]
+        scene.cluster.kubectl(
+            "patch",
+            "configmap",
+            name,
+            "-n",
+            scene.namespace,
+            "--type=merge",
+            "-p",
+            '{"metadata":{"finalizers":null}}',
+        )
+        scene.cluster.kubectl("delete", "configmap", name, "-n", scene.namespace)
+        await run.until(lambda: len(scene.restore_data()) == 1)
+        assert restored(scene.restore_data()[0]) == restored(kept)
+        await run.advance_to(MORNING)
+        assert scene.workloads() == before
+        assert scene.restore_data() == []
