@@ -79,6 +79,9 @@ BY_PAGE: Final = {
     ("docs/reference/commands.md", ""): (
         "tests/docs/test_every_block.py::test_every_command_of_the_reference_is_one",
     ),
+    ("docs/runbooks.md", "sh"): (
+        "tests/cli/test_strays.py::test_the_runbook_wakes_everything_when_nothing_else_is_left",
+    ),
     ("docs/security.md", "sh"): (f"{_SHELL}the_operator_may_scale_a_kind_of_your_own_once_it_is_bound",),
 }
 # What no test can run, and why.

@@ -91,7 +91,7 @@ async def _examine(
 
 async def _all(patient: "Patient") -> "Findings":
     """Every check, in an order in which each explains the next. Without a cluster the others mean nothing."""
-    from hibernator.cli.doctoring import installed, leading, permissions, reach, trail, webhooks
+    from hibernator.cli.doctoring import installed, leading, permissions, reach, strays, trail, webhooks
 
     async for finding in reach.cluster(patient):
         yield finding
@@ -104,6 +104,7 @@ async def _all(patient: "Patient") -> "Findings":
         installed.policies,
         permissions.permissions,
         leading.leader,
+        strays.strays,
         webhooks.webhooks,
         webhooks.certificates,
         trail.database,

@@ -4,21 +4,22 @@
 a secret switch would tell nobody.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hibernator.cli.cluster import Session, talk
-from hibernator.cli.exits import CliError
+from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.lazy import group
 from hibernator.cli.names import names_of
-from hibernator.cli.options import Chosen, Listing, Output, Place, spread
+from hibernator.cli.options import Chosen, Everywhere, Listing, Output, Place, spread
 
 if TYPE_CHECKING:
     from whenever import Instant
 
     from hibernator.api.hibernateplan import HibernatePlan
+    from hibernator.executors.sleepers import Sleeper
 
 app = group("See what HibernatePlans do, and suspend, resume, retry, wake or put them to sleep.")
 
@@ -151,16 +152,75 @@ def restore_data(
 
 @app.command()
 @spread
+def strays(
+    place: Place,
+    everywhere: Everywhere = False,
+    wake_them: Annotated[
+        bool, typer.Option("--wake", help="Wake them, each to what it was. Needs no operator.")
+    ] = False,
+    output: Chosen = Output.TABLE,
+) -> None:
+    """List what sleeps although its plan is awake, is gone or does not know it. Ends with 1 if there is any.
+
+    For example: `hibernator plan strays -A --wake`
+    """
+    from hibernator.cli import strays as looking
+
+    async def ask(session: Session) -> tuple[list[str], bool]:
+        found = await looking.strays(session.client, "" if everywhere else session.namespace)
+        if not wake_them:
+            shown = [looking.document(found)] if output is Output.JSON else looking.lines(found)
+            return (shown if found or output is Output.JSON else ["No strays."]), bool(found)
+        return await _wake_all(session, [one.sleeper for one in found])
+
+    shown, left = talk(ask, place, everywhere=everywhere)
+    _print(shown)
+    if left:
+        raise typer.Exit(Exit.FOUND)
+
+
+async def _wake_all(session: Session, found: Sequence["Sleeper"]) -> tuple[list[str], bool]:
+    """Wake sleepers from their marks; what was done in words, and whether anything still sleeps."""
+    from hibernator.cli import strays as looking
+
+    failures = [await looking.wake(session.client, one) for one in found]
+    shown = [
+        failure or f"{one.key} is awake: {looking.was(one)}"
+        for one, failure in zip(found, failures, strict=True)
+    ]
+    return shown or ["Nothing bears a mark."], any(failures)
+
+
+@app.command()
+@spread
 def wake(
     name: Name,
     place: Place,
     for_: Annotated[str, typer.Option("--for", help="For how long, such as 2h or 90m.")] = "2h",
     reason: Why = "",
+    offline: Annotated[
+        bool,
+        typer.Option(
+            "--offline",
+            help="Wake all that bears the plan's mark, with your own rights, and file nothing. For when the "
+            "operator, the plan or its restore data is gone.",
+        ),
+    ] = False,
 ) -> None:
     """Wake a plan for a while, by a ScheduleException that ends by itself.
 
     For example: `hibernator plan wake nights --for 2h --reason "a late release"`
     """
+    if offline:
+        from hibernator.cli import strays as looking
+
+        async def ask(session: Session) -> tuple[list[str], bool]:
+            found = await looking.of_plan(session.client, f"{session.namespace}/{name}")
+            return await _wake_all(session, found)
+
+        shown, left = talk(ask, place)
+        _print(shown)
+        raise typer.Exit(Exit.FOUND if left else Exit.OK)
     from hibernator.cli.plan_bend import ends_after
 
     _bend(name, "suspend", lambda plan, now: ends_after(plan, now, for_), reason, place)

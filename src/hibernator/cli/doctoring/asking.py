@@ -49,7 +49,7 @@ class Answer:
 
 class Asker:
     def __init__(self, credentials: Credentials) -> None:
-        self._credentials = credentials
+        self.credentials = credentials
         self.server = credentials.server
 
     async def __aenter__(self) -> Self:
@@ -69,7 +69,7 @@ class Asker:
         return await self._ask("POST", path, msgspec.json.encode(body))
 
     async def _ask(self, method: str, path: str, body: bytes | None = None) -> Answer:
-        access = await self._credentials.access()
+        access = await self.credentials.access()
         headers = access.headers.copy()
         headers["Accept"] = headers["Content-Type"] = "application/json"
         begun = Instant.now()

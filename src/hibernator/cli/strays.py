@@ -1,0 +1,124 @@
+"""What sleeps although it should not, and how to wake things from their marks alone.
+
+Nothing here needs the operator. Waking needs neither plans nor restore data, nor the CRDs: what sleepers say
+about themselves is enough.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from hibernator.api.core import CONFIG_MAPS
+from hibernator.api.hibernateplan import PLANS, HibernatePlan
+from hibernator.cli.output import printable
+from hibernator.decisions.hibernateplan_keeping import is_stray
+from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL, read
+from hibernator.decisions.hibernateplan_status import standing
+from hibernator.executors import sleepers
+from hibernator.executors.protocol import ExecutorError
+from hibernator.executors.sleepers import Sleeper
+from hibernator.kube import errors
+from hibernator.kube.client import Client
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    sleeper: Sleeper
+    why: str
+
+
+async def strays(client: Client, namespace: str = "") -> list[Found]:
+    """Everything that bears the mark of a plan which is gone, is awake, or does not know it."""
+    plans = await _plans(client)
+    kept = await _kept(client)
+    found = []
+    async for sleeper in sleepers.find(client, await sleepers.everywhere(client), namespace):
+        plan, known = plans.get(sleeper.mark.plan), kept.get(sleeper.mark.plan, frozenset())
+        if why := _why(plan, known, sleeper):
+            found.append(Found(sleeper, why))
+    return sorted(found, key=lambda one: one.sleeper.key)
+
+
+async def of_plan(client: Client, plan: str) -> list[Sleeper]:
+    """Everything that the plan `namespace/name` has put to sleep, wherever it is in this cluster."""
+    found = sleepers.find(client, await sleepers.everywhere(client))
+    return sorted([one async for one in found if one.mark.plan == plan], key=lambda one: one.key)
+
+
+async def wake(client: Client, sleeper: Sleeper) -> str:
+    """Wake one; says what became of it."""
+    try:
+        await sleepers.wake(client, sleeper)
+    except ExecutorError as error:
+        return f"{sleeper.key} was not woken: {error}"
+    return ""
+
+
+def lines(found: Collection[Found]) -> list[str]:
+    """A table of strays."""
+    rows = [("ITEM", "PLAN", "CYCLE", "WAS", "WHY")]
+    rows += [
+        (one.sleeper.key, one.sleeper.mark.plan, str(one.sleeper.mark.cycle), was(one.sleeper), one.why)
+        for one in found
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    return [
+        printable(
+            "  ".join([*(cell.ljust(width) for cell, width in zip(row[:4], widths, strict=True)), row[4]])
+        )
+        for row in rows
+    ]
+
+
+def document(found: Collection[Found]) -> str:
+    """The same for programs."""
+    items = [
+        {
+            "item": one.sleeper.key,
+            "plan": one.sleeper.mark.plan,
+            "planUid": one.sleeper.mark.uid,
+            "cycle": one.sleeper.mark.cycle,
+            "was": one.sleeper.mark.was,
+            "why": one.why,
+        }
+        for one in found
+    ]
+    return msgspec.json.format(msgspec.json.encode({"strays": items})).decode()
+
+
+def was(sleeper: Sleeper) -> str:
+    said = {name: value for name, value in (sleeper.mark.was or {}).items() if name != "uid"}
+    return ",".join(f"{name}={value}" for name, value in said.items()) or "awake"
+
+
+def _why(plan: HibernatePlan | None, kept: Collection[str], sleeper: Sleeper) -> str:
+    if plan is None:
+        return "its plan is not in this cluster"
+    if not is_stray(plan, kept, sleeper.key):
+        return ""
+    if standing(plan.status, kept) == "Awake":
+        return "its plan is awake"
+    return "its plan does not know it"
+
+
+async def _plans(client: Client) -> Mapping[str, HibernatePlan]:
+    try:
+        found = await client.list(PLANS)
+    except errors.NotFound:  # the CRD is gone, and with it all plans
+        return {}
+    return {f"{one.metadata.namespace}/{one.metadata.name}": one for one in found}
+
+
+async def _kept(client: Client) -> Mapping[str, frozenset[str]]:
+    """The keys of what each plan knows to be asleep."""
+    kept: dict[str, frozenset[str]] = {}
+    for one in await client.list(CONFIG_MAPS, label_selector=f"{LABEL}=true"):
+        try:
+            part = read([one.data])
+        except ValueError:
+            continue
+        if part:
+            plan = f"{one.metadata.namespace}/{one.metadata.labels.get(PLAN_LABEL, '')}"
+            kept[plan] = kept.get(plan, frozenset()) | part.sleeping.keys()
+    return kept

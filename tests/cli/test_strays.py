@@ -1,0 +1,112 @@
+"""Waking from marks alone, with the operator and everything that it keeps gone."""
+
+import asyncio
+import json
+import shlex
+
+import pytest
+
+from support.clock import ManualClock
+from support.cluster import ClusterInTest
+from support.command import Ran, hibernator
+from support.pages import blocks
+from support.plan_scenes import EVENING, MORNING, PlanScene, every_kind, plan, workloads
+from support.scaler_scenes import workload
+
+KINDS = ("Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job")
+
+
+@pytest.fixture
+def scene(crds: ClusterInTest, namespace: str) -> PlanScene:
+    return PlanScene(crds, namespace)
+
+
+async def ran(scene: PlanScene, *arguments: str) -> Ran:
+    flags = (f"--kubeconfig={scene.cluster.kubeconfig}", "-n", scene.namespace)
+    return await asyncio.to_thread(hibernator, "plan", *arguments, *flags)
+
+
+def lose_everything(scene: PlanScene) -> None:
+    """The plan without its finalizer, and all that was kept for it."""
+    for kind, name in (
+        ("hplan", "nights"),
+        *(("configmap", one["metadata"]["name"]) for one in scene.restore_data()),
+    ):
+        place = (kind, name, "-n", scene.namespace)
+        scene.cluster.kubectl("patch", *place, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
+        scene.cluster.kubectl("delete", *place, "--ignore-not-found")
+
+
+async def test_everything_wakes_from_its_marks_when_operator_plan_and_restore_data_are_gone(
+    scene: PlanScene,
+) -> None:
+    scene.create(*every_kind(), plan(workloads("shop", scene.namespace, *KINDS)))
+    before = scene.workloads()
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+    assert scene.workloads() != before
+    lose_everything(scene)
+    done = await ran(scene, "wake", "nights", "--offline")
+    assert done.code == 0, done.err
+    assert f"Deployment/{scene.namespace}/web is awake: replicas=3" in done.out
+    assert scene.workloads() == before
+    assert (await ran(scene, "wake", "nights", "--offline")).out == "Nothing bears a mark.\n"
+
+
+async def test_the_runbook_wakes_everything_when_nothing_else_is_left(scene: PlanScene) -> None:
+    (block,) = blocks("docs/runbooks.md", "sh")
+    strays, offline, listing = (shlex.split(line, comments=True) for line in block.text.splitlines())
+    scene.create(workload(replicas=3), plan(workloads("shop", scene.namespace)))
+    before = scene.workloads()
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+    assert scene.namespace in scene.cluster.kubectl(*listing[1:]).stdout
+    words = {"NAME": "nights", "NS": scene.namespace}
+    flag = f"--kubeconfig={scene.cluster.kubeconfig}"
+    done = await asyncio.to_thread(hibernator, *(words.get(word, word) for word in offline[1:]), flag)
+    assert (done.code, scene.workloads()) == (0, before), done.err
+    async with scene.operator(ManualClock("2026-03-03T20:00:00Z")) as run:
+        await run.settle()
+    lose_everything(scene)
+    done = await asyncio.to_thread(hibernator, *strays[1:], flag)
+    assert (done.code, scene.workloads()) == (0, before), done.err
+
+
+async def test_strays_are_listed_with_the_reason_and_woken_on_request(scene: PlanScene) -> None:
+    scene.create(workload(replicas=3), plan(workloads("shop", scene.namespace)))
+    before = scene.workloads()
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        quiet = await ran(scene, "strays")
+        assert (quiet.code, quiet.out) == (0, "No strays.\n")
+    lose_everything(scene)
+    listed = await ran(scene, "strays")
+    assert listed.code == 1
+    head, row = listed.out.splitlines()
+    assert head.split() == ["ITEM", "PLAN", "CYCLE", "WAS", "WHY"]
+    assert row.split()[:4] == [
+        f"Deployment/{scene.namespace}/web",
+        f"{scene.namespace}/nights",
+        "1",
+        "replicas=3",
+    ]
+    assert row.endswith("its plan is not in this cluster")
+    (one,) = json.loads((await ran(scene, "strays", "-o", "json")).out)["strays"]
+    assert one["was"]["replicas"] == 3
+    woken = await ran(scene, "strays", "--wake")
+    assert (woken.code, scene.workloads()) == (0, before)
+    assert (await ran(scene, "strays")).code == 0
+
+
+async def test_a_plan_that_is_awake_has_what_still_sleeps_listed(scene: PlanScene) -> None:
+    scene.create(workload(replicas=3), plan(workloads("shop", scene.namespace)))
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        asleep = scene.one("Deployment", "web")
+        await run.advance_to(MORNING)
+    metadata = {key: asleep["metadata"][key] for key in ("labels", "annotations")}
+    body = {"metadata": metadata, "spec": {"replicas": 0}}
+    scene.cluster.kubectl(
+        "patch", "deployment", "web", "-n", scene.namespace, "--type=merge", "-p", json.dumps(body)
+    )
+    assert "its plan is awake" in (await ran(scene, "strays")).out
