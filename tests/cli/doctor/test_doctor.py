@@ -53,6 +53,7 @@ def test_all_is_well(installation: Installation) -> None:
         "permissions",
         "leader",
         "leader clock",
+        "strays",
         "webhooks",
         "certificates",
         "database",
