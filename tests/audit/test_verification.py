@@ -10,7 +10,7 @@ from hibernator.audit.database import Database
 from hibernator.audit.reading import PAGE, Filter, Reader
 from hibernator.audit.schema import CHAIN, EVENTS
 from hibernator.audit.store import Store
-from hibernator.audit.verification import Verdict, verify
+from hibernator.audit.verification import Promise, Verdict, verify
 from support.trail import NOON, sleeps, slept, to_row
 
 
@@ -35,7 +35,7 @@ def row(sequence: int) -> ColumnElement[bool]:
 
 async def test_an_untouched_trail_is_whole(database: Database, entries: list[Entry]) -> None:
     verdict = await verify(database)
-    assert verdict == Verdict(Link(0, "0" * 64), entries[-1].link)
+    assert (verdict.start, verdict.end, verdict.problem) == (Link(0, "0" * 64), entries[-1].link, "")
 
 
 async def test_an_empty_trail_is_whole(database: Database) -> None:
@@ -106,8 +106,8 @@ async def test_a_cut_tail_with_the_head_moved_back_is_found_by_a_known_end(
         update(CHAIN).values(head_sequence=4, head_hash=entries[3].hash),
     )
     assert (await tamper(database, *cut)).problem == ""  # nothing inside the database can tell
-    verdict = await verify(database, known=entries[5].link)
-    assert verdict.problem == "the end that was written down earlier, event 6, is missing"
+    verdict = await verify(database, known=[Promise(entries[5].link, "an earlier check")])
+    assert verdict.problem == "event 6, which an earlier check has seen, is missing at the end"
 
 
 async def test_an_emptied_trail_is_found(database: Database, entries: list[Entry]) -> None:
@@ -167,10 +167,10 @@ async def test_a_chain_recomputed_as_a_whole_is_found_by_a_known_end(
         link = new.link
     statements.append(update(CHAIN).values(head_hash=link.hash))
     assert (await tamper(database, *statements)).problem == ""  # nothing inside the database can tell
-    verdict = await verify(database, known=entries[4].link)
+    verdict = await verify(database, known=[Promise(entries[4].link, "an earlier check")])
     assert verdict.misfit
     assert verdict.misfit.sequence == 5
-    assert verdict.problem == "its hash is not the one that was written down earlier"
+    assert verdict.problem == "its hash is not that of an earlier check"
 
 
 async def test_a_second_row_of_one_number_is_found_at_the_end_of_a_page(database: Database) -> None:

@@ -13,6 +13,7 @@ import pytest
 from whenever import Instant, TimeDelta
 
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
+from hibernator.audit.checkpoints import signer
 from hibernator.audit.database import Database
 from hibernator.audit.event import Actor, Resource, event
 from hibernator.audit.store import Store
@@ -32,7 +33,7 @@ SPEC = {"spec": {"schedule": {"timezone": "UTC", "offHours": []}, "targets": []}
 async def test_the_trail_is_read_followed_exported_and_checked(
     cluster: ClusterInTest, tmp_path: Path
 ) -> None:
-    read, check = blocks(PAGE, "sh")
+    read, check, make_key, check_signed = blocks(PAGE, "sh")
     check_one, _for_controllers = blocks(PAGE, "python")
     (tmp_path / "your-log-shipper").write_text("#!/bin/sh\nexec cat\n", "utf-8")
     (tmp_path / "your-log-shipper").chmod(0o755)
@@ -42,7 +43,8 @@ async def test_the_trail_is_read_followed_exported_and_checked(
         await store.prepare()
         bob = Actor(type="user", id="bob@example.com")
         made = event("scheduleexception.approved", PARTY, at=Instant.now(), identity=(1,), actor=bob)
-        await store.append(await store.claim("test"), [made])
+        epoch = await store.claim("test")
+        end = await store.append(epoch, [made])
     shell = Shell(cluster, tmp_path, more={"HIBERNATOR_DATABASE": url})
     lines = read.text.replace("1234", "0").splitlines()
     said = [shell.follow(line) if "--follow" in line else shell.type(line) for line in lines]
@@ -54,6 +56,18 @@ async def test_the_trail_is_read_followed_exported_and_checked(
     last = json.loads(exported)
     known = f"{last['sequence']}:{last['hash']}"
     assert "whole" in shell.type(check.text.replace("1234:5f0e…", known))
+
+    home = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "hibernator-system"}}
+    cluster.kubectl("apply", "-f", "-", input=json.dumps(home))
+    keygen, secret, remove = make_key.text.splitlines()
+    shell.type(keygen)
+    shell.type(secret)
+    signs = signer((tmp_path / "audit.key").read_bytes())
+    shell.type(remove)
+    async with Database(url) as database:
+        store = Store(database, now=Instant.now)
+        await store.append(epoch, [signs.sign(end, Instant.now()).event()])
+    assert shell.type(check_signed.text).count("It is signed up to event 1.") == 2
 
 
 async def test_savings_are_counted_by_plan_month_and_namespace(

@@ -232,3 +232,13 @@ def test_the_webhooks_can_be_kept_to_the_addresses_of_api_servers(helm: Helm) ->
         "metrics": None,
         "webhooks": [{"ipBlock": {"cidr": "10.0.0.0/28"}}, {"ipBlock": {"cidr": "fd00::/64"}}],
     }
+
+
+def test_a_key_for_checkpoints_is_mounted_and_named(helm: Helm, tmp_path: Path) -> None:
+    assert settings_of(helm.render(), tmp_path).audit_key == ""
+    rendered = helm.render("--set=checkpoints.keySecret=audit-key")
+    (volume,) = [one for one in pod(rendered)["volumes"] if one["name"] == "audit-key"]
+    assert volume["secret"] == {"secretName": "audit-key", "defaultMode": 0o440}
+    (mount,) = [one for one in pod(rendered)["containers"][0]["volumeMounts"] if one["name"] == "audit-key"]
+    assert settings_of(rendered, tmp_path).audit_key == f"{mount['mountPath']}/audit.key"
+    assert "auditKey" in helm.refusal(settings={"auditKey": "elsewhere"})

@@ -32,6 +32,9 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- if not .Values.database.existingSecret.name -}}
 {{- $_ := set $own "database" "sqlite:////var/lib/hibernator/audit.db" -}}
 {{- end -}}
+{{- if .Values.checkpoints.keySecret -}}
+{{- $_ := set $own "auditKey" "/etc/hibernator/audit/audit.key" -}}
+{{- end -}}
 {{- toYaml (merge $own .Values.settings) -}}
 {{- end }}
 

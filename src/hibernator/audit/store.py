@@ -6,7 +6,7 @@ leave their events in the inbox, from which the leader moves them into the chain
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -19,6 +19,7 @@ from whenever import Instant, TimeDelta
 from hibernator.audit import asked, bulk, chain
 from hibernator.audit.asked import Asked
 from hibernator.audit.chain import Link
+from hibernator.audit.checkpoints import TRAIL, Signer
 from hibernator.audit.database import Database
 from hibernator.audit.event import AuditEvent, Resource, event, from_json, to_json
 from hibernator.audit.migrate import migrate
@@ -47,8 +48,16 @@ class Superseded(Exception):  # noqa: N818 — it names a state of the world, no
 
 
 class Store:
-    def __init__(self, database: Database, *, now: Callable[[], Instant], cluster: str = "") -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        now: Callable[[], Instant],
+        cluster: str = "",
+        signer: Signer | None = None,
+    ) -> None:
         self._database = database
+        self._signer = signer
         self._now = now
         self._cluster = cluster
         self._insert = postgresql.insert if database.is_postgres else sqlite.insert
@@ -108,7 +117,7 @@ class Store:
                     anchor_sequence=last.sequence, anchor_hash=last.hash, kept_from=start_of(first)
                 )
             )
-            await self._extend(connection, head, [self._pruned(Link(*last))])
+            await self._extend(connection, head, [*self._pruned(Link(*last))])
             return int(last.sequence - head.anchor_sequence)
 
     async def living(self) -> list[Life]:
@@ -187,14 +196,12 @@ class Store:
     def _here(self, told: AuditEvent) -> AuditEvent:
         return told if told.cluster else msgspec.structs.replace(told, cluster=self._cluster)
 
-    def _pruned(self, last: Link) -> AuditEvent:
-        return event(
-            "audit.pruned",
-            Resource(kind="AuditTrail", name="audit"),
-            at=self._now(),
-            identity=(str(last),),
-            data={"through": last.sequence, "hash": last.hash},
-        )
+    def _pruned(self, last: Link) -> Iterator[AuditEvent]:
+        now = self._now()
+        data = {"through": last.sequence, "hash": last.hash}
+        yield event("audit.pruned", TRAIL, at=now, identity=(str(last),), data=data)
+        if self._signer:
+            yield self._signer.sign(last, now, opens=True).event()
 
 
 def _read(row: AnyRow) -> AuditEvent | None:

@@ -200,6 +200,7 @@ _TABLE: Final = (
                 "The API server was set back to an older state, as by a restore of etcd from a backup. What "
                 "happened after the backup stays in the trail, and may happen again."
             ),
+            "checkpoint": _info("The operator signed what the chain was; the data has the signature."),
         },
     ),
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
@@ -12,7 +13,6 @@ from hibernator.cli.lazy import group
 if TYPE_CHECKING:
     from whenever import Instant
 
-    from hibernator.audit.chain import Link
     from hibernator.audit.database import Database
     from hibernator.audit.formats import Format
     from hibernator.audit.reading import Filter
@@ -118,21 +118,37 @@ def export(
 
 @app.command()
 def verify(
+    context: typer.Context,
     known: Annotated[
         str | None,
         typer.Option(
             metavar="NUMBER:HASH", help="An end that an earlier check printed: it must still be there."
         ),
     ] = None,
+    key: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A public key of the operator: what it has signed must hold. May be given several times."
+        ),
+    ] = None,
+    checkpoints: Annotated[
+        Path | None,
+        typer.Option(
+            help="Checkpoints that were exported earlier (`hibernator audit export --type audit.checkpoint`)."
+        ),
+    ] = None,
     database: Address = None,
 ) -> None:
     """Check that nobody has changed, removed, inserted or moved an event.
 
-    Ends with 0 when the trail is whole, and with 1 at the first event that does not fit. The end that it
-    prints, kept where the database's owner cannot reach it, lets a later check (--known) also find a trail
-    that was written anew as a whole.
+    Ends with 0 when the trail is whole, with 1 at the first event that does not fit, and with 5 when what is
+    kept fits, but not everything that was asked could be compared. The end that it prints, kept where the
+    database's owner cannot reach it, lets a later check (--known) also find a trail that was written anew.
+    So do the checkpoints that the operator signs (--key).
     """
-    link = _link(known)
+    from hibernator.cli import audit_proof
+
+    asked = audit_proof.asked(known, key or [], checkpoints)
 
     async def check(opened: "Database") -> "Verdict":
         from hibernator.audit.reading import Reader
@@ -141,9 +157,39 @@ def verify(
 
         await Reader(opened).check()
         with progress() as told:
-            return await walk(opened, known=link, progress=told)
+            return await walk(opened, known=asked.promises, keys=asked.keys, progress=told)
 
-    _tell(ask(database, check), link)
+    audit_proof.tell(ask(database, check), asked, context.obj)
+
+
+@app.command()
+def keygen(
+    file: Annotated[Path, typer.Argument(help="Where to write the private key; the file must not exist.")],
+) -> None:
+    """Make a key that signs checkpoints, and print its public key.
+
+    The operator gets the private key (`auditKey`); whoever checks the trail needs the public one only.
+
+    For example: `hibernator audit keygen audit.key > audit.pub`
+    """
+    import os
+
+    from hibernator.audit.checkpoints import new_key
+
+    private, public = new_key()
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise CliError(
+            f"{file} cannot be written: {error.strerror}.",
+            hint="Name a file that does not exist, in a folder that does.",
+            code=Exit.USAGE,
+        ) from error
+    try:
+        os.write(descriptor, private)
+    finally:
+        os.close(descriptor)
+    typer.echo(public.decode(), nl=False)
 
 
 def ask(address: str | None, question: "Callable[[Database], Awaitable[R]]") -> R:
@@ -223,39 +269,3 @@ def _format(output: Output, *, follow: bool) -> "Format":
             return formats.Json()
         case _:
             return formats.NdJson()
-
-
-def _link(text: str | None) -> "Link | None":
-    import re
-
-    from hibernator.audit.chain import Link
-
-    if text is None:
-        return None
-    if not (found := re.fullmatch(r"(\d{1,18}):([0-9a-f]{64})", text.strip())):
-        raise CliError(
-            f"--known {text}: this is not the end of a trail.",
-            hint="Give what an earlier `hibernator audit verify` printed as its end: NUMBER:HASH",
-            code=Exit.USAGE,
-        )
-    return Link(int(found[1]), found[2])
-
-
-def _tell(verdict: "Verdict", known: "Link | None") -> None:
-    from hibernator.cli.output import printable
-
-    first, last = verdict.start.sequence + 1, verdict.end.sequence
-    fits = f"Events {first} to {last} fit." if last >= first else ""
-    if verdict.misfit:
-        entry = verdict.misfit
-        raise CliError(
-            f"Event {entry.sequence} does not fit: {verdict.problem}.",
-            hint=printable(f"It is {entry.id}, {entry.type}, of {entry.time}. {fits}".rstrip()),
-        )
-    if verdict.problem:
-        raise CliError(f"The trail is not whole: {verdict.problem}.", hint=fits)
-    if known and known.sequence < verdict.start.sequence:
-        typer.echo(f"note: event {known.sequence} is beyond the retention; it was not compared", err=True)
-    count = last - verdict.start.sequence
-    typer.echo(f"The trail is whole: {count:,} events" + (f", {first} to {last}." if count else "."))
-    typer.echo(f"Its end is {verdict.end}")

@@ -14,7 +14,9 @@ from hibernator.admission.endpoint import Address, Endpoint, Service
 from hibernator.admission.paths import Gate
 from hibernator.approvals.people import Naming, read_naming
 from hibernator.approvals.rego import Rego
+from hibernator.audit.checkpoints import Signer, signer
 from hibernator.audit.database import Database
+from hibernator.audit.sealing import Sealer
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
 from hibernator.controllers import (
@@ -37,6 +39,7 @@ from hibernator.decisions.scheduleexception_request import Rules
 from hibernator.decisions.timewindowscaler_terms import Pace
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.every import executors
+from hibernator.kube.auditmemory import CheckpointMemory
 from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.caches import Caches
 from hibernator.kube.client import Client
@@ -51,7 +54,7 @@ from hibernator.kube.manager import Manager
 from hibernator.kube.metrics import RUNTIME, Metrics
 from hibernator.kube.serving import Server
 from hibernator.operator import auditing
-from hibernator.operator.auditing import AUDIT_METRICS, AuditMetrics
+from hibernator.operator.auditing import AUDIT_METRICS, AuditMetrics, Sealing
 from hibernator.operator.settings import Settings, SettingsError
 
 LEASE: Final = "hibernator"
@@ -103,15 +106,24 @@ async def operator(
         manager.add("health and metrics", server.run)
         manager.add("time of day", lambda: tell_when_set(clock, manager.look_at_all))
         await stack.enter_async_context(database)
+        signs = _signer(settings)
+        audit_metrics = AuditMetrics(metrics)
         trail = Trail(
-            Store(database, now=clock.now),
+            Store(database, now=clock.now, signer=signs),
             identity=identity,
             keep_months=settings.audit_months or None,
-            watch=AuditMetrics(metrics),
+            watch=audit_metrics,
             resync=manager.look_at_all,
         )
         manager.add("audit trail", trail.run)
-        manager.flush_with(lambda seconds: auditing.flush(trail, seconds))
+        sealing = None
+        if signs:
+            reading = await stack.enter_async_context(Database(settings.database, read_only=True))
+            memory = CheckpointMemory(writer, settings.namespace)
+            sealer = Sealer(reading, trail, signs, memory, now=clock.now, broken=audit_metrics.broken)
+            sealing = Sealing(sealer, manager.leading, clock)
+            manager.add("audit checkpoints", sealing.run)
+        manager.flush_with(lambda seconds: auditing.flush(trail, sealing, seconds))
         manager.on_lead(trail.lead)
         manager.on_rewind(lambda: trail.record(auditing.rewound(clock.now())))
         spool = AuditSpool(client, trail, settings.namespace)
@@ -211,6 +223,23 @@ def _database(settings: Settings) -> Database:
         return Database(settings.database)
     except ValueError as error:
         raise SettingsError(f"database cannot be used: {error}") from error
+
+
+def _signer(settings: Settings) -> Signer | None:
+    """What signs checkpoints; None where no key is given."""
+    if not settings.audit_key:
+        return None
+    try:
+        return signer(Path(settings.audit_key).read_bytes())
+    except OSError as error:
+        raise SettingsError(
+            f"auditKey is {settings.audit_key!r}, which cannot be read: {error.strerror}. Check the path, or "
+            "make a key with `hibernator audit keygen`."
+        ) from error
+    except ValueError as error:
+        raise SettingsError(
+            f"auditKey is {settings.audit_key!r}: {error}. Make one with `hibernator audit keygen`."
+        ) from error
 
 
 def naming(settings: Settings) -> Naming:

@@ -47,6 +47,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
     audit_months: Annotated[
         int, msgspec.Meta(ge=0, le=1200), "For how many months audit events are kept; 0 keeps them for ever."
     ] = 0
+    audit_key: Annotated[
+        str,
+        "The file with the private key (Ed25519, as PEM) that signs checkpoints of the audit trail; without "
+        "one, none are signed.",
+    ] = ""
     webhook_listen: Annotated[str, "Where webhooks are served, as host:port; empty switches them off."] = ""
     webhook_url: Annotated[
         str, "The address under which the API server reaches the webhooks from outside; else by Service."
