@@ -161,10 +161,12 @@ async def test_a_cut_end_is_told(trail: str, database: Database) -> None:
         (["list", "--database", "mysql://host/db"], 2, "begins with 'mysql'; only sqlite and postgresql"),
         (["list", "--database", "sqlite://"], 2, "names no file"),
         (["list", "--database", "sqlite:////nowhere/audit.db"], 3, "no audit database at /nowhere/audit.db"),
+        (["verify", "--database", "postgresql://u:secret@127.0.0.1:1/db"], 2, "--database holds a password"),
+        (["verify", "--database", "postgresql://h/db?password=secret"], 2, "--database holds a password"),
         (
-            ["verify", "--database", "postgresql://u:secret@127.0.0.1:1/db"],
-            3,
-            "u:***@127.0.0.1:1/db cannot be used",
+            ["verify", "--database-file", "/nowhere/url"],
+            2,
+            "The file /nowhere/url cannot be read: No such file",
         ),
         (["verify", "--known", "latest"], 2, "this is not the end of a trail"),
         (["list", "--since", "yesterday"], 2, "--since yesterday: this is not a moment in time"),
@@ -176,6 +178,28 @@ async def test_what_goes_wrong_is_one_sentence_and_a_code(arguments: list[str], 
     assert done.code == code
     assert said in done.err
     assert "secret" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("address", "code", "said"),
+    [
+        ("postgresql://u:secret@127.0.0.1:1/db", 3, "postgresql://u:***@127.0.0.1:1/db cannot be used"),
+        ("postgresql://u@127.0.0.1:1/db?password=secret&sslmode=disable", 3, "?password=***&sslmode=disable"),
+        ("postgresql://u:se@/secret@127.0.0.1:1/db", 3, "postgresql://u:***@127.0.0.1:1/db cannot be used"),
+        ("postgresql://u:secret@127.0.0.1:port/db", 2, "not given as a URL"),
+        ("mysql://u:secret@127.0.0.1:1/db", 2, "begins with 'mysql'"),
+    ],
+)
+@pytest.mark.parametrize("by", ["variable", "file"])
+async def test_a_password_is_shown_nowhere(
+    tmp_path: Path, by: str, address: str, code: int, said: str
+) -> None:
+    (tmp_path / "url").write_text(f"{address}\n")
+    given = {"variable": {"HIBERNATOR_DATABASE": address}, "file": {}}[by]
+    flags = {"variable": [], "file": ["--database-file", tmp_path / "url"]}[by]
+    done = await asyncio.to_thread(hibernator, "audit", "verify", *flags, env=given)
+    assert (done.code, said in done.err) == (code, True), done.err
+    assert "secret" not in done.out + done.err
 
 
 async def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:

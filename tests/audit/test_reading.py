@@ -78,8 +78,26 @@ async def test_a_reader_cannot_write(url: str) -> None:
             await Store(database, now=lambda: NOON).claim("a")
 
 
+UNSEEN = "\x00\x07\x08\x0b\r\x1b[2J\x7f\x9b31m\u202e\u2066\u2028\u200f"
+
+
+@pytest.mark.parametrize("form", [formats.Csv, formats.NdJson, formats.Json])
+def test_no_format_holds_what_a_terminal_would_obey(form: type[formats.Format]) -> None:
+    told = event("admission.denied", EXCEPTION, at=NOON, error=f"before{UNSEEN}after\twith a tab")
+    text = form().page([append(START, told, NOON)])
+    assert [letter for letter in text if not letter.isprintable() and letter not in "\n\t"] == []
+    assert "before" in text
+    assert "\\u001b[2J" in text
+
+
+def test_json_says_the_same_whatever_is_escaped_in_it() -> None:
+    told = event("admission.denied", EXCEPTION, at=NOON, error=UNSEEN)
+    entry = append(START, told, NOON)
+    assert json.loads(formats.NdJson().page([entry]))["error"] == entry.error
+
+
 def test_a_cell_that_a_spreadsheet_would_run_is_only_text() -> None:
-    for formula in ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1"):
+    for formula in ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1"):
         told = event("admission.denied", EXCEPTION, at=NOON, error=formula)
         form = formats.Csv()
         rows = csv.DictReader(io.StringIO(form.begin() + form.page([append(START, told, NOON)]) + form.end()))

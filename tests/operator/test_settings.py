@@ -11,6 +11,7 @@ from hibernator.kube import credentials
 from hibernator.kube.serving import CannotListenError, Server
 from hibernator.operator.app import operator
 from hibernator.operator.settings import Settings, SettingsError, fields, flag, settings, variable
+from support.command import hibernator
 from support.kubeconfigs import write_kubeconfig
 
 
@@ -115,3 +116,37 @@ def test_every_setting_has_a_description_a_flag_and_a_variable() -> None:
 def test_what_no_namespace_can_be_called_is_refused_with_what_one_can(name: str) -> None:
     with pytest.raises(SettingsError, match=r"watchNamespace is '.*', which cannot be the name of a names"):
         settings({"watch_namespace": name}, {})
+
+
+SECRET = "postgresql://hibernator:hunter2@db.example.com/audit?sslmode=verify-full"
+
+
+def test_the_password_of_the_database_is_in_nothing_that_is_printed(tmp_path: Path) -> None:
+    (tmp_path / "url").write_text(SECRET)
+    for given in ({"HIBERNATOR_DATABASE": SECRET}, {"HIBERNATOR_DATABASE_FILE": str(tmp_path / "url")}):
+        shown = hibernator("config", env=given)
+        assert "database: postgresql://hibernator:***@db.example.com/audit?sslmode=verify-full" in shown.out
+        assert "The password is left out here." in shown.out
+        assert "hunter2" not in shown.out + shown.err
+
+
+def test_a_password_is_not_accepted_where_everybody_can_see_it() -> None:
+    refused = hibernator("config", "--database", SECRET)
+    assert refused.code == 2
+    assert "--database holds a password" in refused.err
+    assert "HIBERNATOR_DATABASE" in refused.err
+    assert "hunter2" not in refused.out + refused.err
+
+
+def test_the_address_in_a_file_wins(tmp_path: Path) -> None:
+    (tmp_path / "url").write_text(f"{SECRET}\n")
+    found = settings({"database": "sqlite:////a.db"}, {"HIBERNATOR_DATABASE_FILE": str(tmp_path / "url")})
+    assert found.database == SECRET
+
+
+@pytest.mark.parametrize("text", ["database: [postgresql://u:hunter2@h/d]", "database: {u: hunter2}"])
+def test_a_mistake_about_the_database_does_not_repeat_it(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.yaml").write_text(text)
+    with pytest.raises(SettingsError, match="database is not usable: expected `str`") as told:
+        settings({}, {}, tmp_path / "config.yaml")
+    assert "hunter2" not in str(told.value)

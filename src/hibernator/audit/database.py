@@ -18,6 +18,8 @@ from sqlalchemy import URL, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from hibernator.audit.address import shown
+
 DEFAULT_URL: Final = "sqlite:////var/lib/hibernator/audit.db"
 
 _CONNECT_SECONDS: Final = 5
@@ -42,7 +44,7 @@ class Database:
 
     def __init__(self, url: str = DEFAULT_URL, *, read_only: bool = False) -> None:
         parsed = _parse(url)
-        self.name = parsed.render_as_string(hide_password=True)
+        self.name = shown(url)
         self.is_postgres = parsed.get_backend_name() == "postgresql"
         if self.is_postgres:
             self.engine = _postgres(parsed, read_only=read_only)
@@ -131,14 +133,14 @@ def _identity(file: Path) -> tuple[int, int] | None:
 def _parse(url: str) -> URL:
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise ValueError(
             "The database is not given as a URL; write sqlite:////var/lib/hibernator/audit.db or "
             "postgresql://user:password@host/database."
         ) from None
     backend = parsed.drivername.partition("+")[0]
     if backend == "sqlite" and parsed.database in {None, "", ":memory:"}:
-        raise ValueError(f"The database {url!r} names no file; write sqlite:////path/to/audit.db.")
+        raise ValueError("The database URL names no file; write sqlite:////path/to/audit.db.")
     if backend not in {"sqlite", "postgresql", "postgres"}:
         raise ValueError(f"The database URL begins with {backend!r}; only sqlite and postgresql are known.")
     return parsed.set(drivername="sqlite" if backend == "sqlite" else "postgresql")

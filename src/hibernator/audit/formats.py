@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable
 from typing import Final, Protocol
 
@@ -12,6 +13,9 @@ from hibernator.audit.event import as_text
 from hibernator.audit.schema import COLUMNS, to_values
 
 _encode: Final = msgspec.json.Encoder(enc_hook=as_text).encode
+
+# What moves a cursor or turns letters round: control characters, and those that say which way to read.
+_UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 # A spreadsheet takes a cell that begins like this for a formula, and runs it.
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -34,7 +38,7 @@ class NdJson:
         return ""
 
     def page(self, entries: Iterable[Entry]) -> str:
-        return "".join(f"{_encode(entry).decode()}\n" for entry in entries)
+        return "".join(f"{_json(entry)}\n" for entry in entries)
 
     def end(self) -> str:
         return ""
@@ -52,7 +56,7 @@ class Json:
     def page(self, entries: Iterable[Entry]) -> str:
         text = ""
         for entry in entries:
-            text += ("\n" if self._first else ",\n") + _encode(entry).decode()
+            text += ("\n" if self._first else ",\n") + _json(entry)
             self._first = False
         return text
 
@@ -81,6 +85,16 @@ def _csv_line(cells: Iterable[object]) -> str:
 
 
 def _cell(value: object) -> object:
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return f"'{value}"
-    return value
+    if not isinstance(value, str):
+        return value
+    seen = _UNSEEN.sub(_escaped, value)
+    return f"'{seen}" if seen.startswith(_FORMULA) else seen
+
+
+def _json(entry: Entry) -> str:
+    """The same event for every reader of JSON, and nothing that a terminal would obey."""
+    return _UNSEEN.sub(_escaped, _encode(entry).decode())
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"

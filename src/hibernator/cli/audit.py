@@ -35,8 +35,17 @@ Address = Annotated[
     typer.Option(
         "--database",
         envvar="HIBERNATOR_DATABASE",
-        help="Where the trail is: sqlite:////path/to/audit.db or postgresql://user:password@host/database.",
+        help="Where the trail is: sqlite:////path/to/audit.db or postgresql://user@host/database. A password "
+        "comes by the variable, or in a file.",
         show_default="sqlite:////var/lib/hibernator/audit.db",
+    ),
+]
+AddressFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--database-file",
+        envvar="HIBERNATOR_DATABASE_FILE",
+        help="A file that holds that address, with its password; wins over it.",
     ),
 ]
 Kind = Annotated[str, typer.Option("--kind", help="Only of this kind, such as HibernatePlan.")]
@@ -68,6 +77,7 @@ def list_(
     follow: Follow = False,
     output: Printed = Output.TABLE,
     database: Address = None,
+    database_file: AddressFile = None,
 ) -> None:
     """Show the last events, oldest first.
 
@@ -81,7 +91,7 @@ def list_(
 
         await printed(latest(opened, wanted, limit, follow=follow), form)
 
-    ask(database, show)
+    ask(database, show, file=database_file)
 
 
 @app.command()
@@ -100,6 +110,7 @@ def export(
     follow: Follow = False,
     output: Printed = Output.NDJSON,
     database: Address = None,
+    database_file: AddressFile = None,
 ) -> None:
     """Print all events, oldest first, however many there are.
 
@@ -113,7 +124,7 @@ def export(
 
         await printed(everything(opened, wanted, after, follow=follow), form)
 
-    ask(database, show)
+    ask(database, show, file=database_file)
 
 
 @app.command()
@@ -138,6 +149,7 @@ def verify(
         ),
     ] = None,
     database: Address = None,
+    database_file: AddressFile = None,
 ) -> None:
     """Check that nobody has changed, removed, inserted or moved an event.
 
@@ -159,7 +171,7 @@ def verify(
         with progress() as told:
             return await walk(opened, known=asked.promises, keys=asked.keys, progress=told)
 
-    audit_proof.tell(ask(database, check), asked, context.obj)
+    audit_proof.tell(ask(database, check, file=database_file), asked, context.obj)
 
 
 @app.command()
@@ -192,13 +204,18 @@ def keygen(
     typer.echo(public.decode(), nl=False)
 
 
-def ask(address: str | None, question: "Callable[[Database], Awaitable[R]]") -> R:
+def ask(
+    address: str | None, question: "Callable[[Database], Awaitable[R]]", *, file: Path | None = None
+) -> R:
     """Ask the database something; what goes wrong becomes a sentence and an exit code."""
     import asyncio
 
+    from hibernator.audit.address import url_in
     from hibernator.audit.database import DEFAULT_URL, AuditUnavailable, Database
 
+    _without_password(address)
     try:
+        address = url_in(file) if file else address
         database = Database(address or DEFAULT_URL, read_only=True)
     except ValueError as error:
         raise CliError(str(error), code=Exit.USAGE) from error
@@ -210,8 +227,26 @@ def ask(address: str | None, question: "Callable[[Database], Awaitable[R]]") -> 
     try:
         return asyncio.run(answer())
     except AuditUnavailable as error:
-        hint = "" if address else "Say where the trail is with --database or HIBERNATOR_DATABASE."
+        hint = (
+            ""
+            if address
+            else "Say where the trail is with --database, --database-file or HIBERNATOR_DATABASE."
+        )
         raise CliError(str(error), hint=hint, code=Exit.UNAVAILABLE) from error
+
+
+def _without_password(address: str | None) -> None:
+    """Refuse a password among the flags: everybody on the machine can read those."""
+    import os
+
+    from hibernator.audit.address import has_secret
+
+    if address and has_secret(address) and address != os.environ.get("HIBERNATOR_DATABASE"):
+        raise CliError(
+            "--database holds a password, which everybody on this machine can see in the list of processes.",
+            hint="Give it by the variable HIBERNATOR_DATABASE, or in a file by --database-file.",
+            code=Exit.USAGE,
+        )
 
 
 def _filter(

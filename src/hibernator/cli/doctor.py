@@ -30,6 +30,9 @@ def doctor(
     database: Annotated[
         str | None, typer.Option("--database", help="The database of the audit trail, as a URL.")
     ] = None,
+    database_file: Annotated[
+        str | None, typer.Option("--database-file", help="A file that holds that URL, with its password.")
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option("--config", envvar="HIBERNATOR_CONFIG", help="The operator's file of settings."),
@@ -45,7 +48,7 @@ def doctor(
     """
     import asyncio
 
-    flags = {"namespace": namespace, "database": database}
+    flags = {"namespace": namespace, "database": database, "database_file": database_file}
     findings = asyncio.run(_examine(flags, config, service_account, kubeconfig, context))
     if output is Output.JSON:
         _print_json(findings)

@@ -12,7 +12,7 @@ import yaml
 from msgspec.structs import FieldInfo
 
 from hibernator.cli.exits import CliError, Exit
-from hibernator.operator.settings import Settings, SettingsError, fields, flag, settings
+from hibernator.operator.settings import Settings, SettingsError, fields, flag, printable, settings
 
 _FILE: Final = "HIBERNATOR_CONFIG"
 
@@ -108,10 +108,13 @@ def _operator(chosen: Settings) -> None:
 
 
 def _config(chosen: Settings) -> None:
-    """Print the settings that flags, environment and file make together, as a file that says the same."""
-    for field, words, _ in fields():
+    """Print the settings that flags, environment and file make together, as a file that says the same.
+
+    Only the password of the database is left out.
+    """
+    for name, words, value in printable(chosen):
         typer.echo(f"# {words}")
-        typer.echo(yaml.safe_dump({field.encode_name: getattr(chosen, field.name)}).rstrip())
+        typer.echo(yaml.safe_dump({name: value}).rstrip())
 
 
 operator = _with_flags(_operator)

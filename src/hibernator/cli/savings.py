@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hibernator.cli.audit import Address, ask, moment_of
+from hibernator.cli.audit import Address, AddressFile, ask, moment_of
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.options import Everywhere, Namespace
 
@@ -51,6 +51,7 @@ def savings(
     ] = "",
     output: Annotated[Output, typer.Option("--output", "-o", help="How to print.")] = Output.TABLE,
     database: Address = None,
+    database_file: AddressFile = None,
 ) -> None:
     """Show what sleeping has saved, by plan and month, with what it is worth.
 
@@ -67,7 +68,7 @@ def savings(
     start, end = moment_of("--since", since, now) or now, moment_of("--until", until, now) or now
     if start >= end:
         raise CliError(f"--since ({start}) must be before --until ({end}).", code=Exit.USAGE)
-    report = ask(database, lambda opened: _report(opened, where, start, min(end, now)))
+    report = ask(database, lambda opened: _report(opened, where, start, min(end, now)), file=database_file)
     _print(report, by, priced, output)
 
 

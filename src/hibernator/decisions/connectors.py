@@ -26,6 +26,7 @@ Reason = Literal[
     "ClusterNotReady",
     "CredentialsRefused",
     "CredentialsUnusable",
+    "EndpointInvalid",
     "EndpointNotTrusted",
     "K8SClusterNotFound",
     "NotAllowed",

@@ -5,6 +5,7 @@ never to an address that somebody wrote; and an account is used only once AWS ha
 the provider names.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -23,6 +24,10 @@ from hibernator.kube.transport import Fence
 GOOGLE_KEY: Final = "key.json"
 _OF_AWS: Final = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
 _OF_GOOGLE: Final = (".googleapis.com",)
+_HOST: Final = re.compile(
+    r"([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.IGNORECASE
+)
+_LONGEST_HOST: Final = 253
 _KEY_ID, _KEY, _TOKEN = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"
 
 
@@ -45,6 +50,8 @@ class Doors:
 
     async def open(self, login: Login) -> AwsAccount | GcpProject:
         spec = login.spec
+        if block := spec.aws or spec.gcp:
+            _usable(block.endpoint_url)
         if spec.type == "aws" and spec.aws:
             return await self._open_aws(login, spec.aws)
         if spec.type == "gcp" and spec.gcp:
@@ -120,6 +127,24 @@ def _aws_keys(login: Login, spec: Aws) -> Keys | None:
             f"The Secret {spec.auth.static.secret_ref.name} has no {' and no '.join(missing)}; add it.",
         )
     return Keys(found[_KEY_ID], found[_KEY], found[_TOKEN] or None)
+
+
+def _usable(endpoint: str | None) -> None:
+    """Refuse what is no address, before a library does with an error of its own."""
+    if endpoint is None:
+        return
+    try:
+        address = urlsplit(endpoint)
+        host, _port = address.hostname or "", address.port
+        is_plain = not (address.query or address.fragment or "@" in address.netloc)
+    except ValueError:
+        host, is_plain = "", False
+    if not (is_plain and len(host) <= _LONGEST_HOST and (":" in host or _HOST.fullmatch(host))):
+        raise Unusable(
+            "EndpointInvalid",
+            f"endpointURL is {endpoint[:_LONGEST_HOST]!r}: write http:// or https://, a host, and perhaps a "
+            "port and a path, such as https://ec2.internal:8443; without user, query and fragment.",
+        )
 
 
 def _trusted(endpoint: str | None, hosts: tuple[str, ...]) -> None:

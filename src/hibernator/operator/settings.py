@@ -13,7 +13,10 @@ from typing import Annotated, Any, Final, Literal, get_type_hints
 import msgspec
 import yaml
 
+from hibernator.audit.address import has_secret, shown, url_in
+
 PREFIX: Final = "HIBERNATOR_"
+_GUARDED: Final = "database"  # the one setting that may hold a password
 _LAST_PORT: Final = 65_535
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -44,6 +47,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
     database: Annotated[
         str, "The database of the audit trail: postgresql://user:password@host/db or sqlite:////a/file.db."
     ] = "sqlite:////var/lib/hibernator/audit.db"
+    database_file: Annotated[
+        str, "A file that holds the URL of that database, such as a mounted Secret; wins over `database`."
+    ] = ""
     audit_months: Annotated[
         int, msgspec.Meta(ge=0, le=1200), "For how many months audit events are kept; 0 keeps them for ever."
     ] = 0
@@ -116,6 +122,11 @@ def settings(flags: Mapping[str, Any], environment: Mapping[str, str], file: Pat
         port = address.rpartition(":")[2]
         if address and not (":" in address and port.isdecimal() and int(port) <= _LAST_PORT):
             raise SettingsError(f"{name} is {address!r}: write host:port, for example 0.0.0.0:8080 or :8080.")
+    if found.database_file:
+        try:
+            found = msgspec.structs.replace(found, database=url_in(Path(found.database_file)))
+        except ValueError as error:
+            raise SettingsError(f"databaseFile cannot be used: {error}") from error
     for name, namespace in (("watchNamespace", found.watch_namespace), ("namespace", found.namespace)):
         if namespace and not _NAMESPACE.fullmatch(namespace):
             raise SettingsError(
@@ -131,6 +142,16 @@ def fields() -> Iterator[tuple[msgspec.structs.FieldInfo, str, type]]:
     for field in msgspec.structs.fields(Settings):
         extras = hints[field.name].__metadata__
         yield field, next(extra for extra in extras if isinstance(extra, str)), hints[field.name].__origin__
+
+
+def printable(found: Settings) -> Iterator[tuple[str, str, Any]]:
+    """Every setting as name, description and value, without what must stay a secret."""
+    for field, words, _ in fields():
+        value = getattr(found, field.name)
+        if field.name == _GUARDED and has_secret(value):
+            yield field.encode_name, f"{words} The password is left out here.", shown(value)
+        else:
+            yield field.encode_name, words, value
 
 
 def flag(name: str) -> str:
@@ -173,6 +194,11 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
+    if has_secret(str(flags.get(_GUARDED) or "")):
+        raise SettingsError(
+            f"{flag(_GUARDED)} holds a password, which everybody on this machine can see in the list of "
+            f"processes. Give it by the variable {variable(_GUARDED)}, or in a file by --database-file."
+        )
     return {
         field.encode_name: _checked(field.encode_name, flags[field.name], flag(field.name))
         for field, _, _ in fields()
@@ -185,5 +211,6 @@ def _checked(name: str, value: Any, written_as: str, *, strict: bool = False) ->
     try:
         checked = msgspec.convert({name: value}, Settings, strict=strict)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"{written_as} is {value!r}: {str(error).split(' - at')[0].lower()}.") from error
+        told = "not usable" if name == _GUARDED else repr(value)
+        raise SettingsError(f"{written_as} is {told}: {str(error).split(' - at')[0].lower()}.") from error
     return msgspec.to_builtins(checked)[name]

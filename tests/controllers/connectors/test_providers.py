@@ -79,6 +79,7 @@ async def test_a_missing_secret_is_named_and_found_within_seconds_when_it_comes(
     [
         ({"accountId": "999999999999"}, "WrongAccount", "lead to the account 123456789012"),
         ({"auth": {"serviceAccount": {}}}, "EndpointNotTrusted", "does not show its own identity"),
+        ({"endpointURL": "http://host:99999"}, "EndpointInvalid", "write http:// or https://, a host"),
     ],
 )
 async def test_an_account_that_is_not_the_named_one_and_an_address_that_is_not_the_clouds(
