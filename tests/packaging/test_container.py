@@ -59,6 +59,32 @@ def test_the_last_stage_installs_nothing_and_takes_only_what_was_built() -> None
     ]
 
 
+@pytest.mark.parametrize(
+    ("release", "base", "built"),
+    [
+        ("", "docker.io/library/python:3.13-slim", True),
+        ("", f"python@sha256:{'0' * 64}", True),
+        ("yes", f"python@sha256:{'0' * 64}", True),
+        ("yes", "docker.io/library/python:3.13-slim", False),
+    ],
+)
+def test_a_release_stands_on_a_base_image_that_nobody_can_move(
+    release: str, base: str, *, built: bool
+) -> None:
+    build, _ = stages()
+    assert [step.rest for step in build if step.instruction == "ARG"] == ["PYTHON", "RELEASE="]
+    check, *_ = [step.rest for step in build if step.instruction == "RUN"]
+    done = subprocess.run(
+        ["sh", "-c", check],
+        env={"RELEASE": release, "PYTHON": base},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode == 0) is built
+    assert built or "name the base image by digest" in done.stderr
+
+
 def test_everything_is_installed_by_hash_or_from_what_was_just_built() -> None:
     build, _ = stages()
     installs = [step.rest for step in build if "pip" in step.rest and "install" in step.rest]
