@@ -5,7 +5,7 @@ whether they can be scaled, is read from the watch on CustomResourceDefinitions,
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
@@ -23,6 +23,7 @@ from hibernator.api.extensions import CustomResourceDefinition
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.decisions import sleepmark
+from hibernator.decisions.scaler_before import Before, read_before
 from hibernator.decisions.scaler_mark import Mark, read_mark
 from hibernator.decisions.scaling import (
     ASLEEP_SELECTOR,
@@ -36,12 +37,14 @@ from hibernator.decisions.scaling import (
 )
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
+from hibernator.kube.controller import Key
 from hibernator.kube.errors import ApiError, Forbidden, Invalid, NotFound
 
 BUILT_IN: Final[dict[tuple[str, str], Kind[Any]]] = {
     (kind.api_version, kind.kind): kind for kind in (DEPLOYMENTS, STATEFUL_SETS, DAEMON_SETS)
 }
 _SCALED_BY: Final = "scaled-by"
+_SET: Final = "set-by-a-scaler"
 _PATIENCE: Final = 10.0  # real seconds for the first list of a kind that was just named
 
 _Autoscaling = HorizontalPodAutoscaler | ScaledObject
@@ -70,6 +73,16 @@ class Marks(NamedTuple):
     asleep_by: str  # the plan that has put it to sleep
 
 
+class Left(NamedTuple):
+    """An autoscaler that a scaler has set, as it was found."""
+
+    target: Target
+    kind: Kind[Any]
+    found: Object
+    autoscaler: Autoscaler
+    before: Before
+
+
 class Targets:
     """Looks at targets and their autoscalers, and writes to them."""
 
@@ -81,17 +94,20 @@ class Targets:
         *,
         follow: Callable[[Cache[Any]], None],
         changed: Callable[[Target], None],
+        set_by: Callable[[Key], None],
         namespace: str = "",
     ) -> None:
         self._client = client
         self._definitions = definitions
         self._autoscalers = autoscalers
         self._changed = changed
+        self._set_by = set_by
         self._caches: dict[str, Cache[Any]] = {autoscalers.kind.resource: autoscalers}
         self._follow = follow
         self._began: dict[str, float] = {}
         self._namespace = namespace
         autoscalers.index(_SCALED_BY, lambda hpa: (scaled_by(hpa).key,))
+        autoscalers.index(_SET, _set_in)
 
     def kind_of(self, target: Target) -> Kind[Any] | None:
         """The kind, if the cluster knows it and it can be scaled."""
@@ -105,6 +121,23 @@ class Targets:
                     if served.name == version and served.served and served.subresources.scale is not None:
                         return Kind(Object, group, version, target.kind, spec.names.plural)
         return None
+
+    def unscalable(self, target: Target) -> str:
+        """Why a kind cannot be scaled, if so, which no new object of it would change."""
+        if self.kind_of(target):
+            return ""
+        group = target.api_version.rpartition("/")[0]
+        kinds = {(each.spec.group, each.spec.names.kind) for each in self._definitions.values()}
+        if (group, target.kind) in kinds or "." not in group or group.endswith(".k8s.io"):
+            return (
+                f"{target} cannot be scaled: the kind {target.kind} of {target.api_version} has no scale "
+                "subresource that the operator uses. Let targetRef name a Deployment, a StatefulSet, a "
+                "DaemonSet or a custom resource with a scale subresource."
+            )
+        return (
+            f"{target} cannot be found: the cluster has no kind {target.kind} in {target.api_version}. "
+            "Install it, or correct targetRef."
+        )
 
     async def read(self, target: Target) -> tuple[Workload | None, str]:
         """The workload if it is there, or why nobody can say anything about it."""
@@ -164,16 +197,28 @@ class Targets:
 
     def autoscaler(self, target: Target) -> Autoscaler | None:
         """Who else sets the number. KEDA keeps a HorizontalPodAutoscaler of its own, so it is asked first."""
+        found = next(self._autoscaling(target), None)
+        return (
+            None if found is None else _keda(found) if isinstance(found, ScaledObject) else _horizontal(found)
+        )
+
+    def before(self, target: Target) -> Before | None:
+        """What a scaler noted down on the autoscaler of a target, if it ever set it."""
+        found = next(self._autoscaling(target), None)
+        return read_before(found.metadata.annotations) if found else None
+
+    def _autoscaling(self, target: Target) -> Iterator[_Autoscaling]:
         if self._definitions.get("", SCALED_OBJECTS.resource):
-            scaled_objects = self._followed(SCALED_OBJECTS)
-            for scaled in scaled_objects.find(_SCALED_BY, target.key):
-                paused = scaled.metadata.annotations.get(KEDA_PAUSED_REPLICAS, "")
-                at = int(paused) if paused.isdecimal() else None
-                return Keda(place=_place(SCALED_OBJECTS, scaled), paused_at=at)
-        for hpa in self._autoscalers.find(_SCALED_BY, target.key):
-            place = _place(HORIZONTAL_POD_AUTOSCALERS, hpa)
-            return Horizontal(place=place, minimum=hpa.spec.min_replicas, maximum=hpa.spec.max_replicas)
-        return None
+            yield from self._followed(SCALED_OBJECTS).find(_SCALED_BY, target.key)
+        yield from self._autoscalers.find(_SCALED_BY, target.key)
+
+    def set_in(self, namespace: str) -> Iterator[Left]:
+        """The autoscalers of a namespace that some scaler has set, but for those that a plan has asleep."""
+        for hpa in self._autoscalers.find(_SET, namespace):
+            yield from _left(HORIZONTAL_POD_AUTOSCALERS, hpa, _horizontal(hpa))
+        if self._definitions.get("", SCALED_OBJECTS.resource):
+            for scaled in self._followed(SCALED_OBJECTS).find(_SET, namespace):
+                yield from _left(SCALED_OBJECTS, scaled, _keda(scaled))
 
     def marks(self, target: Target) -> Marks:
         """What scalers and plans left on the target and on what scales it, wherever they wrote last."""
@@ -185,11 +230,7 @@ class Targets:
         """The target, and what scales it: where marks are left."""
         kind = self.kind_of(target)
         found = self._followed(kind).get(target.namespace, target.name) if kind else None
-        bearers: list[Object] = [found] if found else []
-        if self._definitions.get("", SCALED_OBJECTS.resource):
-            bearers += self._followed(SCALED_OBJECTS).find(_SCALED_BY, target.key)
-        bearers += self._autoscalers.find(_SCALED_BY, target.key)
-        return bearers
+        return [*([found] if found else []), *self._autoscaling(target)]
 
     async def write(self, patch: Patch) -> None:
         place = patch.place
@@ -214,6 +255,7 @@ class Targets:
             cache = self._caches[kind.resource] = Cache(self._client, kind, self._namespace)
             if kind is SCALED_OBJECTS:
                 cache.index(_SCALED_BY, lambda scaled: (scaled_by(scaled).key,))
+                cache.index(_SET, _set_in)
                 cache.on_change(self._autoscaler_changed)
             else:
                 cache.on_change(lambda old, new: self._workload_changed(kind, new or old))
@@ -239,6 +281,8 @@ class Targets:
         for autoscaler in (old, new):
             if autoscaler:
                 self._changed(scaled_by(autoscaler))
+                for key in setters(autoscaler):
+                    self._set_by(key)
 
 
 def is_refusal(error: ApiError) -> bool:
@@ -250,6 +294,34 @@ def scaled_by(autoscaler: _Autoscaling) -> Target:
     """What an autoscaler sets the number of."""
     ref = autoscaler.spec.scale_target_ref
     return Target(ref.api_version, ref.kind, autoscaler.metadata.namespace, ref.name)
+
+
+def setters(autoscaler: _Autoscaling) -> Iterator[Key]:
+    """The scaler that set an autoscaler last, which may be gone."""
+    if before := read_before(autoscaler.metadata.annotations):
+        yield Key(autoscaler.metadata.namespace, before.scaler)
+
+
+def _set_in(autoscaler: _Autoscaling) -> Iterator[str]:
+    if read_before(autoscaler.metadata.annotations):
+        yield autoscaler.metadata.namespace
+
+
+def _left(kind: Kind[Any], found: _Autoscaling, autoscaler: Autoscaler) -> Iterator[Left]:
+    before = read_before(found.metadata.annotations)
+    if before and not sleepmark.read_mark(found.metadata.annotations):
+        yield Left(scaled_by(found), kind, found, autoscaler, before)
+
+
+def _keda(scaled: ScaledObject) -> Keda:
+    paused = scaled.metadata.annotations.get(KEDA_PAUSED_REPLICAS, "")
+    at = int(paused) if paused.isdecimal() else None
+    return Keda(place=_place(SCALED_OBJECTS, scaled), paused_at=at)
+
+
+def _horizontal(hpa: HorizontalPodAutoscaler) -> Horizontal:
+    place = _place(HORIZONTAL_POD_AUTOSCALERS, hpa)
+    return Horizontal(place=place, minimum=hpa.spec.min_replicas, maximum=hpa.spec.max_replicas)
 
 
 def _place(kind: Kind[Any], found: Object) -> Place:

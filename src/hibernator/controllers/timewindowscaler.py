@@ -21,8 +21,9 @@ from hibernator.audit.trail import Trail
 from hibernator.controllers import journal_audit, shared
 from hibernator.controllers.means import Means
 from hibernator.controllers.measurements import Measurements, measurement_controller
-from hibernator.controllers.targets import Target, Targets, is_refusal, scaled_by
+from hibernator.controllers.targets import Target, Targets, is_refusal, scaled_by, setters
 from hibernator.controllers.timewindowscaler_readings import Readings
+from hibernator.decisions.scaler_before import noting_before, put_back
 from hibernator.decisions.scaler_mark import marked, newest
 from hibernator.decisions.scaling import Patch, Workload
 from hibernator.decisions.timewindowscaler import MOST_SETS, decide, refused
@@ -103,7 +104,10 @@ class ScalerReconciler:
         scaler = self._scalers.get(*key)
         if scaler is None or scaler.metadata.deletion_timestamp:
             self._forget(key)
+            await self._put_back(key.namespace)
             return Result()
+        if scaler.status.observed_generation != scaler.metadata.generation:
+            await self._put_back(key.namespace)  # of a target that it may have left
         if self._readings.are_awaited(scaler):
             return Result()
         if settled_annotation(scaler) != scaler.metadata.annotations.get(ANNOTATION):
@@ -133,7 +137,9 @@ class ScalerReconciler:
             default_replicas=wanted.default_replicas,
             workload=workload,
             target=str(target),
+            unscalable=self._targets.unscalable(target),
             autoscaler=self._targets.autoscaler(target) if workload else None,
+            before=self._targets.before(target),
             problems=wanted.problems,
             troubles=(*_unreadable(unreadable), *wanted.troubles),
             elder=self._elder(scaler, target),
@@ -158,7 +164,9 @@ class ScalerReconciler:
         scaler = seen.scaler
         if decision.first:
             scaler = await self._write_status(scaler, decision.first)
-        for patch in marked(decision.writes, decision.mark) if decision.mark else ():
+        before = seen.before if decision.writes else None
+        writes = noting_before(decision.writes, seen.autoscaler, before, key.name)
+        for patch in marked(writes, decision.mark) if decision.mark else ():
             self._writing.add(key)
             try:
                 await self._write_target(patch, seen, scaler)
@@ -181,6 +189,15 @@ class ScalerReconciler:
             self._recorder.note(SCALERS, scaler, "Normal", tell.reason, tell.message, quiet=QUIET)
 
         return scaler
+
+    async def _put_back(self, namespace: str) -> None:
+        """Set autoscalers that no scaler has any more as they were before one came."""
+        for left in self._targets.set_in(namespace):
+            if self._scalers.find(BY_TARGET, left.target.key):
+                continue
+            await self._targets.write(put_back(left.autoscaler, left.before))
+            message = f"Set as it was before TimeWindowScaler {left.before.scaler} scaled {left.target}."
+            self._recorder.note(left.kind, left.found, "Normal", "AutoscalerRestored", message)
 
     async def _write_target(self, patch: Patch, seen: Seen, scaler: TimeWindowScaler) -> None:
         """Write, or say in the status that it may not be."""
@@ -273,6 +290,7 @@ def scaler_controllers(
         autoscalers,
         follow=follow,
         changed=lambda target: target_changed(of_target(target)),
+        set_by=lambda key: controller.queue.add(key, can_wait=reconciler.trails(key)),
         namespace=means.caches.namespace,
     )
     reconciler = ScalerReconciler(
@@ -291,7 +309,7 @@ def scaler_controllers(
         reconciler.reconcile,
         sources=[
             Watches(scalers, siblings),
-            Watches(autoscalers, lambda autoscaler: of_target(scaled_by(autoscaler))),
+            Watches(autoscalers, lambda found: (*of_target(scaled_by(found)), *setters(found))),
             Watches(definitions, lambda _definition: ()),
         ],
         clock=means.clock,

@@ -99,7 +99,7 @@ def _yield_to_elder(seen: Seen, now: Instant) -> Decision:
 
 
 def _wait_for_target(seen: Seen, hold: Hold, now: Instant) -> Decision:
-    missing = f"{seen.target} does not exist. Create it or correct targetRef."
+    missing = seen.unscalable or f"{seen.target} does not exist. Create it or correct targetRef."
     unreadable = next((one.message for one in seen.troubles if one.reason == UNREADABLE), "")
     verdicts = [
         Verdict(READY, False, UNREADABLE if unreadable else "TargetNotFound", unreadable or missing),

@@ -7,6 +7,7 @@ from whenever import Instant
 
 from hibernator.api.problem import Problem
 from hibernator.api.timewindowscaler import TimeWindowScaler, TimeWindowScalerStatus
+from hibernator.decisions.scaler_before import Before
 from hibernator.decisions.scaler_mark import Mark
 from hibernator.decisions.scaling import Autoscaler, Patch, Workload
 from hibernator.schedule.scaler import ScalerTimeline
@@ -17,6 +18,7 @@ AUTOSCALED: Final = "Autoscaled"
 HIBERNATED: Final = "TargetHibernated"  # reasons of Ready
 UNREADABLE: Final = "TargetUnreadable"
 REFUSED: Final = "TargetRefused"
+LIMITED: Final = "AutoscalerLimit"
 CONTESTED: Final = "TargetContested"
 
 LONGEST_SECONDS: Final = 86_400.0  # to the next look, whatever happens
@@ -55,7 +57,9 @@ class Seen:
     default_replicas: int  # percentages resolved
     workload: Workload | None
     target: str  # `Deployment "web"`, for people
+    unscalable: str = ""  # why the kind of the target cannot be scaled, if so
     autoscaler: Autoscaler | None = None
+    before: Before | None = None  # what the autoscaler was set to before a scaler came
     problems: tuple[Problem, ...] = ()  # mistakes in the spec that leave nothing to act on
     troubles: tuple[Trouble, ...] = ()
     elder: str = ""  # the older scaler that has the same target

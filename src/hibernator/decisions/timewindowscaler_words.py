@@ -6,7 +6,7 @@ from hibernator.decisions.conditions import Verdict, find, whole_second
 from hibernator.decisions.scaling import Horizontal, Keda
 from hibernator.decisions.timewindowscaler_case import Case, drifted, is_unrecorded
 from hibernator.decisions.timewindowscaler_journal import DEGRADED
-from hibernator.decisions.timewindowscaler_terms import AUTOSCALED, READY, RECONCILING, Seen, Tell
+from hibernator.decisions.timewindowscaler_terms import AUTOSCALED, LIMITED, READY, RECONCILING, Seen, Tell
 from hibernator.schedule.verdicts import Reason
 
 
@@ -59,12 +59,26 @@ def overrides(case: Case) -> bool:
 
 
 def ready(case: Case) -> Verdict:
+    if case.reached and (limit := _limited(case)):
+        return Verdict(READY, False, LIMITED, limit)
     if case.reached:
         return Verdict(READY, True, "Reconciled", case.hold.message)
     if case.writes:
         return Verdict(READY, False, "TargetMismatch", _paused(case))
     message = f"{case.seen.target} is set to {case.new} replicas and has {case.workload.running}."
     return Verdict(READY, False, "TargetMismatch", message)
+
+
+def _limited(case: Case) -> str:
+    """Why fewer run than the schedule asks for, although all that can be done is done."""
+    match case.seen.autoscaler:
+        case Horizontal(place=place, maximum=maximum) if case.new < case.hold.effective:
+            return (
+                f"{case.seen.target} runs with {case.new} of the {case.hold.effective} replicas that the "
+                f"schedule asks for: maxReplicas of HorizontalPodAutoscaler {place.name} is {maximum}. Raise "
+                "it, or lower the number of the window."
+            )
+    return ""
 
 
 def reconciling(case: Case) -> Verdict:
@@ -88,6 +102,12 @@ def degraded(seen: Seen) -> Verdict:
 def autoscaled(case: Case) -> Iterator[Verdict]:
     """Say where the number goes when it does not go to the target itself."""
     match case.seen.autoscaler:
+        case Horizontal(place=place) if case.new == 0:
+            message = (
+                f"The number is 0, which is set as spec.replicas of {case.seen.target}: "
+                f"HorizontalPodAutoscaler {place.name} stands still until it is more."
+            )
+            yield Verdict(AUTOSCALED, True, "HorizontalPodAutoscaler", message)
         case Horizontal(place=place):
             message = f"The number is set as minReplicas of HorizontalPodAutoscaler {place.name}."
             if case.new < case.hold.effective:

@@ -103,3 +103,58 @@ async def test_kubectl_shows_and_waits_for_a_scaler(scene: Scene) -> None:
         wide = kubectl("get", "tws", "-n", scene.namespace, "-o", "wide").stdout
         assert "TIMEZONE" in wide
         assert "no window covers this time" in wide
+
+
+def minimum(scene: Scene) -> int:
+    return int(scene.get("hpa", "web")["spec"]["minReplicas"])
+
+
+async def test_an_hpa_is_as_it_was_once_no_scaler_has_its_target_any_more(scene: Scene) -> None:
+    scene.apply(workload(replicas=7), hpa(minimum=7), scaler())
+    async with running(scene.cluster.kubeconfig, scene.namespace) as run:
+        await run.advance_to("2026-03-02T09:00:00Z")
+        await run.until(lambda: minimum(scene) == 4)
+        await run.advance_to("2026-03-02T17:00:00Z")
+        await run.until(lambda: minimum(scene) == 1)
+        scene.delete("tws", "hours")
+        await run.until(lambda: minimum(scene) == 7)
+        annotations = scene.get("hpa", "web")["metadata"].get("annotations", {})
+        assert not [name for name in annotations if name.startswith("kyklos.io/")]
+
+
+async def test_an_hpa_is_put_back_also_if_its_scaler_went_while_no_operator_ran(scene: Scene) -> None:
+    scene.apply(workload(replicas=7), hpa(minimum=7), scaler())
+    async with running(scene.cluster.kubeconfig, scene.namespace) as run:
+        await run.until(lambda: minimum(scene) == 1)
+    scene.delete("tws", "hours")
+    async with running(scene.cluster.kubeconfig, scene.namespace) as run:
+        await run.until(lambda: minimum(scene) == 7)
+        await run.until(lambda: any(r == "AutoscalerRestored" for r, _, _ in scene.events("web")))
+
+
+async def test_a_scaler_that_takes_another_target_lets_go_of_the_autoscaler(scene: Scene) -> None:
+    scene.apply(workload(replicas=7), workload(name="other", replicas=3), hpa(minimum=7), scaler())
+    async with running(scene.cluster.kubeconfig, scene.namespace) as run:
+        await run.until(lambda: minimum(scene) == 1)
+        scene.apply(scaler(targetRef={"kind": "Deployment", "name": "other"}))
+        await run.until(lambda: minimum(scene) == 7)
+        await run.until(lambda: scene.replicas("other") == 1)
+
+
+async def test_a_pause_of_keda_goes_with_the_scaler(scene: Scene, keda: None) -> None:
+    scaled = {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject",
+        "metadata": {"name": "web"},
+        "spec": {"scaleTargetRef": {"name": "web"}},
+    }
+
+    def annotations() -> dict[str, str]:
+        found: dict[str, str] = scene.get("scaledobjects", "web")["metadata"].get("annotations", {})
+        return found
+
+    scene.apply(workload(replicas=2), scaled, scaler(defaultReplicas=0))
+    async with running(scene.cluster.kubeconfig, scene.namespace) as run:
+        await run.until(lambda: annotations().get("autoscaling.keda.sh/paused-replicas") == "0")
+        scene.delete("tws", "hours")
+        await run.until(lambda: "autoscaling.keda.sh/paused-replicas" not in annotations())

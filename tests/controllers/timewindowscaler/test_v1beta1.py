@@ -231,6 +231,15 @@ async def test_a_kind_that_nobody_knows_is_a_missing_target(scene: Scene) -> Non
         await run.until(lambda: 'Ghost "web"' in scene.condition("Ready")["message"])
 
 
+async def test_a_kind_without_a_scale_subresource_is_not_said_to_be_missing(scene: Scene) -> None:
+    async with converting(scene) as run:
+        await applied(scene, beta(targetRef={"apiVersion": "batch/v1", "kind": "CronJob", "name": "web"}))
+        await run.until(
+            lambda: 'CronJob "web" cannot be scaled' in scene.condition("Ready").get("message", "")
+        )
+        await run.until(lambda: "Create it" not in scene.condition("Ready")["message"])
+
+
 async def test_a_share_that_was_overruled_through_v1alpha1_does_not_come_back(scene: Scene) -> None:
     def through_v1alpha1(replicas: int) -> None:
         change = [{"op": "replace", "path": "/spec/windows/0/replicas", "value": replicas}]
