@@ -29,6 +29,7 @@ from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, For, Key, Result, Watches
+from hibernator.kube.errors import Throttled as Busy
 from hibernator.kube.events import Recorder
 from hibernator.kube.patch import encode
 
@@ -84,10 +85,7 @@ class ConnectorReconciler(Generic[T]):
         known = self._looked.get(key)
         if known and known.at_what == at_what and now < known.until:
             return Result((known.until - now).total("seconds"))
-        try:
-            tried = await self._try(key)
-        except Throttled as error:
-            return Result(error.retry_after)
+        tried = await self._try(key)
         decision = decide(
             found.status.conditions,
             tried,
@@ -105,8 +103,8 @@ class ConnectorReconciler(Generic[T]):
     async def _try(self, key: Key) -> Tried:
         try:
             return Tried("Verified", await self._check(*key))
-        except Throttled:
-            raise
+        except Throttled as error:
+            raise Busy(str(error), retry_after=error.retry_after) from error
         except Unusable as error:
             return Tried(error.reason, str(error))
         except ExecutorError as error:

@@ -5,6 +5,12 @@ import random
 _DOUBLINGS = 30  # more would only overflow
 
 
-def backoff(failures: int, *, first: float = 0.1, longest: float = 30.0) -> float:
-    """Seconds to wait after so many failures in a row: doubling, spread so that peers fall out of step."""
-    return min(longest, first * 2.0 ** min(failures, _DOUBLINGS)) * random.uniform(0.5, 1.0)
+def backoff(
+    failures: int, *, first: float = 0.1, longest: float = 30.0, at_least: float | None = None
+) -> float:
+    """Seconds to wait after so many failures in a row: doubling, spread so that peers fall out of step.
+
+    `at_least` is what the server asked for. Whoever was sent away in the same moment comes back spread, too.
+    """
+    wait = min(longest, first * 2.0 ** min(failures, _DOUBLINGS)) * random.uniform(0.5, 1.0)
+    return max(wait, (at_least or 0.0) * random.uniform(1.0, 1.2))

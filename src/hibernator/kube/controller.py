@@ -21,7 +21,7 @@ from hibernator.api.meta import Object
 from hibernator.kube.cache import Cache
 from hibernator.kube.clock import Clock, steady
 from hibernator.kube.election import NotLeadingError
-from hibernator.kube.errors import ApiError, Conflict, Throttled
+from hibernator.kube.errors import ApiError, Conflict, Throttled, Unavailable
 from hibernator.kube.logging import about
 from hibernator.kube.metrics import (
     RECONCILE_ERRORS,
@@ -30,7 +30,7 @@ from hibernator.kube.metrics import (
     RECONCILES_RUNNING,
     Metrics,
 )
-from hibernator.kube.queue import JITTER, Queue, QueueClosedError
+from hibernator.kube.queue import Queue, QueueClosedError
 from hibernator.kube.store import key_of
 
 T = TypeVar("T", bound=Object)
@@ -40,6 +40,8 @@ log = structlog.get_logger(__name__)
 EXPONENTIAL: Final = tuple(min(0.1 * 2**failures, 300.0) for failures in range(13))
 # At once; should the cache still be behind the one who was quicker, with a little more patience each time.
 _AFTER_CONFLICTS: Final = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+# Not before the server asked for it, and doubling: whoever comes back each second keeps it busy.
+_AFTER_THROTTLED: Final = tuple(min(2.0**failures, 300.0) for failures in range(10))
 # Until the lease is renewed, or the process ends.
 _AFTER_FENCED: Final = (1.0,)
 # Real seconds. Whatever takes longer shall ask for another look instead of waiting.
@@ -228,13 +230,14 @@ class Controller:
                 self.queue.retry(key, _AFTER_CONFLICTS)
                 return "conflict"
             case Throttled():
-                self.queue.retry(key, (error.retry_after / (1 - JITTER),))
+                self.queue.retry(key, _AFTER_THROTTLED, at_least=error.retry_after)
                 return "throttled"
             case NotLeadingError():
                 self.queue.retry(key, _AFTER_FENCED)
                 return "fenced"
             case Transient() | ApiError() | TimeoutError() | OSError():
-                seconds = self.queue.retry(key, self._backoff)
+                rest = error.retry_after if isinstance(error, Unavailable) else None
+                seconds = self.queue.retry(key, self._backoff, at_least=rest)
                 why = str(error) or type(error).__name__
                 log.warning("did not work; trying again", why=why, seconds=round(seconds, 1))
                 return "transient"

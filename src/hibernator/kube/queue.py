@@ -108,15 +108,16 @@ class Queue(Generic[K]):
         if self._heap[0][1] == number:
             self._arm()
 
-    def retry(self, key: K, delays: Sequence[float]) -> float:
+    def retry(self, key: K, delays: Sequence[float], *, at_least: float | None = None) -> float:
         """Ask for another look after a failure: the nth in a row waits for the nth delay, or for the last.
 
-        A failure of another sort, with other delays, begins a new row.
+        A failure of another sort, with other delays, begins a new row. `at_least` is what a server asked for.
         """
         before, failures = self._failures.get(key, (delays, 0))
         failures = failures if before == delays else 0
         self._failures[key] = delays, failures + 1
         delay = delays[min(failures, len(delays) - 1)] * self._random.uniform(1 - JITTER, 1)
+        delay = max(delay, (at_least or 0.0) * self._random.uniform(1, 1 + JITTER))
         self.add_after(key, delay)
         return delay
 

@@ -198,9 +198,12 @@ class Reflector(Generic[T]):
         silent = steady() >= self.contact + self._habits.silence
         if silent or steady() > self._away_since + self._habits.longest_absence:
             self._listed = False
-        wait = backoff(self._failures, first=self._habits.first_wait, longest=self._habits.longest_wait)
-        if isinstance(error, Throttled):
-            wait += error.retry_after
+        wait = backoff(
+            self._failures,
+            first=self._habits.first_wait,
+            longest=self._habits.longest_wait,
+            at_least=error.retry_after if isinstance(error, Throttled | Unavailable) else None,
+        )
         self._failures += 1
         self.trouble = str(error)
         _log.warning(

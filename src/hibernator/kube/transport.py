@@ -30,6 +30,7 @@ _HEADERS: Final = {
 }
 _CONNECT: Final = 10.0
 _TRIES: Final = 4
+_LOST, _THROTTLED = 0.1, 0.5  # the first wait for another try; doubled each time
 _KEEP_ALIVE: Final = 30.0  # less than API servers and balancers keep idle connections
 _SUCCESS: Final = range(200, 300)
 _UNAUTHORIZED: Final = 401
@@ -100,7 +101,9 @@ class Transport:
                     lane.rest(error.retry_after)
                 if not call.reads or failures == _TRIES or loop.time() >= give_up:
                     raise
-            await asyncio.sleep(backoff(failures))
+                first = _THROTTLED if isinstance(error, Throttled) else _LOST
+                wait = backoff(failures, first=first, at_least=error.retry_after)
+            await asyncio.sleep(wait)
 
     async def _answer(self, call: Call, access: Access) -> bytes:
         status, body, rest = await self._exchange(call, access)

@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+from hypothesis import given, strategies as st
 
 from hibernator.api.core import CONFIG_MAPS, LEASES, NAMESPACES
+from hibernator.kube.backoff import backoff
 from hibernator.kube.client import Client
 from hibernator.kube.credentials import Credentials, find
 from hibernator.kube.errors import AlreadyExists, Conflict, NotFound, Throttled, Unavailable
@@ -158,6 +160,30 @@ async def test_a_throttled_write_says_when_to_come_back_and_its_kind_rests_until
         assert lanes.lane("namespaces").resting is None
         assert (await client.create(CONFIG_MAPS, _A, namespace)).metadata.name == "a"  # after the rest
         assert lanes.lane("configmaps").resting is None
+
+
+async def test_a_read_that_is_throttled_again_and_again_comes_back_less_and_less_often(
+    shaken: Client, proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, float, float | None]] = []
+
+    def noted(failures: int, *, first: float, at_least: float | None) -> float:
+        asked.append((failures, first, at_least))
+        return 0.0
+
+    monkeypatch.setattr("hibernator.kube.transport.backoff", noted)
+    proxy.next(method="GET", action=Answer(429, "TooManyRequests", retry_after=1), times=3)
+    assert (await shaken.get(NAMESPACES, "default")).metadata.name == "default"
+    assert asked == [(failures, 0.5, 1.0) for failures in (1, 2, 3)]
+
+
+@given(st.integers(0, 40), st.floats(0, 60))
+def test_a_wait_doubles_up_to_a_limit_and_is_never_less_than_what_the_server_asked_for(
+    failures: int, at_least: float
+) -> None:
+    wait = backoff(failures, first=0.5, longest=30.0, at_least=at_least)
+    full = min(30.0, 0.5 * 2**failures)
+    assert max(full / 2, at_least) <= wait <= max(full, at_least * 1.2)
 
 
 async def test_a_throttled_read_comes_back_when_it_may(shaken: Client, proxy: FaultProxy) -> None:

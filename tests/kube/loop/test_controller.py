@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -429,3 +430,38 @@ async def test_nothing_of_a_reconcile_that_takes_too_long_runs_on(
         assert sorted(ended) == ["one", "other"]
     assert asyncio.all_tasks() == before
     assert setup.metrics.value(RECONCILES, "test", "transient") == 1
+
+
+async def test_a_server_that_goes_on_being_busy_is_asked_less_and_less_often(
+    setup: Setup, maps: Cache[ConfigMap]
+) -> None:
+    looks = Looks(*(Throttled("busy", retry_after=1) for _ in range(8)))
+    moments: list[float] = []
+
+    async def reconcile(key: Key) -> Result:
+        moments.append(setup.clock.monotonic())
+        return await looks(key)
+
+    async with setup.running(setup.controller(reconcile, For(maps))):
+        maps.saw(ConfigMap(metadata=meta("a")))
+        await setup.clock.advance(600)
+    pauses = [later - earlier for earlier, later in pairwise(moments)]
+    assert len(pauses) == 8
+    for failures, pause in enumerate(pauses):
+        assert max(1.0, 0.8 * 2**failures) <= pause <= max(1.2, 2**failures) + 0.01
+
+
+async def test_what_a_server_asks_for_is_the_least_that_is_waited(
+    setup: Setup, maps: Cache[ConfigMap]
+) -> None:
+    looks = Looks(Throttled("busy", retry_after=50), Unavailable("down", retry_after=100))
+    async with setup.running(setup.controller(looks, For(maps))):
+        maps.saw(ConfigMap(metadata=meta("a")))
+        await setup.clock.advance(49.9)
+        assert len(looks.keys) == 1
+        await setup.clock.advance(10.2)
+        assert len(looks.keys) == 2
+        await setup.clock.advance(88)
+        assert len(looks.keys) == 2
+        await setup.clock.advance(33)
+        assert len(looks.keys) == 3
