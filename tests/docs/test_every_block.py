@@ -58,6 +58,7 @@ BY_PAGE: Final = {
     ("docs/guides/install.md", "sh"): (
         f"{_INSTALL}a_release_is_installed_looked_at_upgraded_and_removed",
         f"{_INSTALL}the_kustomize_base_is_applied_and_applied_again",
+        f"{_INSTALL}what_kustomize_has_installed_moves_to_helm_and_stays_what_it_is",
     ),
     ("docs/guides/install.md", "yaml"): (f"{_INSTALL}the_overlay_changes_the_image",),
     ("docs/guides/migrating.md", "sh"): (
@@ -81,6 +82,9 @@ BY_PAGE: Final = {
     ),
     ("docs/runbooks.md", "sh"): (
         "tests/cli/test_strays.py::test_the_runbook_wakes_everything_when_nothing_else_is_left",
+    ),
+    ("docs/troubleshooting.md", "sh"): (
+        "tests/docs/test_troubleshooting.py::test_the_commands_tell_what_the_page_says_that_they_tell",
     ),
     ("docs/security.md", "sh"): (f"{_SHELL}the_operator_may_scale_a_kind_of_your_own_once_it_is_bound",),
 }

@@ -4,6 +4,7 @@ On made-up nodes Pods are called running and nothing in them runs. So an operato
 for the one in the Pods, under the account that the chart has made.
 """
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from hibernator.controlplane.versions import needed
 from support.cluster import ClusterInTest
 from support.installation import Installation
 from support.pages import ROOT, Shell, blocks
+from support.plan_scenes import noop, plan
 from tools.gotools import HELM, tool
 
 PAGE = "docs/guides/install.md"
@@ -50,7 +52,7 @@ def shell(plane: ClusterInTest, tmp_path: Path) -> Shell:
 def test_a_release_is_installed_looked_at_upgraded_and_removed(
     plane: ClusterInTest, shell: Shell, tmp_path: Path
 ) -> None:
-    _image, install, postgres, remove, by_hand, _kustomize, doctor = blocks(PAGE, "sh")
+    _image, install, postgres, remove, by_hand, _kustomize, _move, doctor = blocks(PAGE, "sh")
     plane.kubectl("apply", "-f", "-", input=VOLUME)
     *release, ask_the_doctor = install.text.replace("\\\n", " ").splitlines()
     shell.type("\n".join(release))
@@ -74,10 +76,41 @@ def test_a_release_is_installed_looked_at_upgraded_and_removed(
 
 
 def test_the_kustomize_base_is_applied_and_applied_again(plane: ClusterInTest, shell: Shell) -> None:
-    *_, kustomize, _doctor = blocks(PAGE, "sh")
+    *_, kustomize, _move, _doctor = blocks(PAGE, "sh")
     for _ in range(2):
         shell.type(kustomize.text)
     assert "hibernator" in plane.kubectl("get", "deployments", "-A", "-o", "name").stdout
+
+
+def test_what_kustomize_has_installed_moves_to_helm_and_stays_what_it_is(
+    plane: ClusterInTest, shell: Shell
+) -> None:
+    *_, kustomize, move, _doctor = blocks(PAGE, "sh")
+    plane.kubectl("apply", "-f", "-", input=VOLUME)
+    shell.type(kustomize.text)
+    plane.until_established()
+    plane.kubectl("apply", "-f", "-", input=json.dumps(plan(noop("drill"))))
+    before = lives(plane)
+    shell.type(move.text)
+    after = lives(plane)
+    assert {name: after.get(name) for name in before} == before
+    assert "hibernator" in shell.type("helm list -n hibernator-system --deployed -q")
+    for kind, name in (("deployment", "hibernator"), ("crd", "hibernateplans.hibernator.ardikabs.com")):
+        found = plane.kubectl("get", kind, name, "-n", "hibernator-system", "-o", "json").stdout
+        labels = json.loads(found)["metadata"]["labels"]
+        assert labels["app.kubernetes.io/managed-by"] == "Helm"
+
+
+def lives(plane: ClusterInTest) -> dict[str, str]:
+    """What must not be made anew, by what tells it from another of the same name."""
+    kinds = "deployment,persistentvolumeclaim,service,serviceaccount,lease,hibernateplan"
+    found = json.loads(plane.kubectl("get", kinds, "-A", "-o", "json").stdout)["items"]
+    found += json.loads(plane.kubectl("get", "crd", "-o", "json").stdout)["items"]
+    return {
+        f"{one['kind']}/{one['metadata']['name']}": one["metadata"]["uid"]
+        for one in found
+        if one["metadata"].get("namespace", "hibernator-system") in {"hibernator-system", "default"}
+    }
 
 
 def test_the_overlay_changes_the_image(shell: Shell, tmp_path: Path) -> None:
