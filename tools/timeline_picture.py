@@ -4,8 +4,9 @@ from pathlib import Path
 
 from whenever import Instant
 
-from hibernator.cli.offline import times
+from hibernator.cli import times
 from hibernator.cli.offline.pictures import svg
+from hibernator.cli.offline.ranges import Range, years_of
 from hibernator.cli.offline.setting import read_scene
 from hibernator.cli.offline.simulate import laid_out
 
@@ -14,11 +15,7 @@ START, END = "2026-03-23", "2026-04-06"
 
 
 def text() -> str:
-    period = times.Range(times.parse("--from", START), times.parse("--to", END), days=14)
-    return svg.render(
-        laid_out(
-            read_scene([str(EXAMPLE)], times.years_of(Instant.MIN, period.start, period.end)),
-            period,
-            now=Instant.MIN,
-        )
-    )
+    period = Range(times.parse("--from", START), times.parse("--to", END), days=14)
+    now = Instant.from_utc(2026, 3, 23)
+    scene = read_scene([str(EXAMPLE)], years_of(now, period.start, period.end))
+    return svg.render(laid_out(scene, period, now=now))

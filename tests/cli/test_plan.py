@@ -6,13 +6,8 @@ import json
 import pytest
 from whenever import Instant
 
-from hibernator.api.hibernateplan import HibernatePlan
-from hibernator.api.meta import ObjectMeta
-from hibernator.cli.exits import CliError
-from hibernator.cli.plan_bend import bend, ends_after, ends_at
 from support.cluster import ClusterInTest
 from support.command import Ran, hibernator
-from support.plan_drill import spec
 from support.plan_scenes import EVENING, PlanScene, noop, plan, workloads
 from support.scaler_scenes import workload
 
@@ -68,14 +63,23 @@ async def test_a_sleeping_plan_is_listed_described_and_shows_what_it_kept(scene:
 
 def test_a_plan_is_suspended_and_resumed(scene: PlanScene) -> None:
     scene.create(plan(noop("drill")))
-    ask(scene, "suspend", "nights", "--until", "2026-03-02T18:00:00Z", "--reason", "A release.")
+    said = ask(scene, "suspend", "nights", "--until", "2199-03-02 18:00", "--reason", "A release.")
+    assert said.startswith("nights is suspended until Sat 2199-03-02 18:00 UTC (in ")
     found = scene.one("HibernatePlan", "nights")["spec"]
     assert (found["suspend"], found["suspendReason"]) == (True, "A release.")
-    assert Instant(found["suspendUntil"]) == Instant("2026-03-02T18:00:00Z")
+    assert Instant(found["suspendUntil"]) == Instant("2199-03-02T18:00:00Z")
     ask(scene, "resume", "nights")
     found = scene.one("HibernatePlan", "nights")["spec"]
     assert found["suspend"] is False
     assert "suspendUntil" not in found
+
+
+def test_a_suspension_that_has_ended_already_is_refused(scene: PlanScene) -> None:
+    scene.create(plan(noop("drill")))
+    refused = ran(scene, "suspend", "nights", "--until", "2026-03-02")
+    assert refused.code == 2
+    assert "--until 2026-03-02: Mon 2026-03-02 00:00 UTC is in the past." in refused.err
+    assert scene.one("HibernatePlan", "nights")["spec"]["suspend"] is False
 
 
 async def test_a_retry_is_for_what_failed_for_good(scene: PlanScene) -> None:
@@ -91,15 +95,6 @@ async def test_a_retry_is_for_what_failed_for_good(scene: PlanScene) -> None:
         assert scene.plan_status()["retried"]
 
 
-def test_wake_and_sleep_file_an_exception(scene: PlanScene) -> None:
-    scene.create(plan(noop("drill")))
-    assert "nights is woken until" in ask(scene, "wake", "nights", "--for", "2h", "--reason", "Late.")
-    assert "nights sleeps until" in ask(scene, "sleep", "nights", "--until", "07:00")
-    filed = {one["spec"]["type"]: one["spec"] for one in scene.listed("ScheduleException")}
-    assert filed.keys() == {"suspend", "extend"}
-    assert filed["suspend"]["reason"] == "Late."
-
-
 def test_a_dry_run_lists_every_item_with_what_it_would_save(scene: PlanScene) -> None:
     scene.create(workload(replicas=3), workload(name="off", replicas=0))
     scene.create(plan(workloads("shop", scene.namespace)))
@@ -109,45 +104,3 @@ def test_a_dry_run_lists_every_item_with_what_it_would_save(scene: PlanScene) ->
         "Together an hour asleep saves 0 cores and 0 GiB.",
     ]
     assert scene.listed("ScheduleException") == []
-
-
-def berlin() -> HibernatePlan:
-    schedule = {
-        "timezone": "Europe/Berlin",
-        "offHours": [{"start": "20:00", "end": "06:00", "daysOfWeek": ["MON"]}],
-    }
-    return HibernatePlan(
-        metadata=ObjectMeta(name="nights", namespace="shop"), spec=spec("a", schedule=schedule)
-    )
-
-
-@pytest.mark.parametrize(
-    ("now", "until", "end"),
-    [
-        ("2026-03-02T20:00:00Z", "07:00", "2026-03-03T06:00:00Z"),
-        ("2026-03-02T03:00:00Z", "7:00", "2026-03-02T06:00:00Z"),
-        ("2026-03-28T20:00:00Z", "07:00", "2026-03-29T05:00:00Z"),  # the clocks go forward in between
-        ("2026-03-02T06:00:00Z", "07:00", "2026-03-03T06:00:00Z"),
-    ],
-)
-def test_until_is_the_next_time_that_the_clock_in_the_plans_zone_reads_so(
-    now: str, until: str, end: str
-) -> None:
-    assert ends_at(berlin(), Instant(now), until) == Instant(end)
-
-
-def test_for_is_from_now_on() -> None:
-    now = Instant("2026-03-02T20:00:00Z")
-    assert ends_after(berlin(), now, "1h30m") == Instant("2026-03-02T21:30:00Z")
-    for mistake in ("soon", "0s", "9999h"):
-        with pytest.raises(CliError, match="--for"):
-            ends_after(berlin(), now, mistake)
-    with pytest.raises(CliError, match="--until"):
-        ends_at(berlin(), now, "25:00")
-
-
-def test_an_exception_holds_all_day_for_as_long_as_it_is_valid() -> None:
-    now, until = Instant("2026-03-02T20:00:00Z"), Instant("2026-03-02T22:00:00Z")
-    filed = bend(berlin(), "suspend", now, until, "")
-    assert filed["metadata"]["name"] == "nights-wake-20260302-200000"
-    assert filed["spec"]["validUntil"] == "2026-03-02T22:00:00Z"

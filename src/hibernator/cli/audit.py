@@ -56,7 +56,8 @@ Type = Annotated[
     str, typer.Option("--type", help="Only this type, such as scheduleexception.approved or hibernateplan.*")
 ]
 Since = Annotated[
-    str | None, typer.Option(help="Not before: 2h for two hours ago, 2026-03-01, or 2026-03-01T08:00:00Z.")
+    str | None,
+    typer.Option(help="Not before: 2h for two hours ago, 07:00 or 2026-03-01 (UTC), 2026-03-01T08:00:00Z."),
 ]
 Until = Annotated[str | None, typer.Option(help="Only before this moment, written as after --since.")]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Stay, and print what comes in.")]
@@ -274,17 +275,12 @@ def _filter(
 
 def moment_of(option: str, text: str | None, now: "Instant | None") -> "Instant | None":
     """A duration is so long ago; everything else is read as in the other commands, in UTC."""
-    import re
+    from whenever import Instant
 
-    from whenever import Instant, TimeDelta
+    from hibernator.cli.times import parse
 
-    from hibernator.cli.offline.times import parse
-
-    if text and (ago := re.fullmatch(r"(\d{1,6})([smhd])", text)):
-        seconds = {"s": 1, "m": 60, "h": 3600, "d": 86400}[ago[2]]
-        return (now or Instant.now()) - TimeDelta(seconds=int(ago[1]) * seconds)
-    found = parse(option, text)
-    return found.seen_from("UTC") if found else None
+    found = parse(option, text, back=True)
+    return found.seen_from("UTC", now or Instant.now()) if found else None
 
 
 def _format(output: Output, *, follow: bool) -> "Format":

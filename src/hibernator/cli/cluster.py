@@ -23,6 +23,7 @@ class Session:
 
     client: "Client"
     namespace: str
+    options: str = ""  # the same place for another command, to be written behind it
 
 
 def talk(
@@ -41,7 +42,7 @@ def talk(
     async def ask() -> R:
         found = credentials.find(place.kubeconfig, place.context)
         async with Client(found) as client:
-            session = Session(client, place.namespace or found.namespace)
+            session = Session(client, place.namespace or found.namespace, place.options)
             try:
                 return await question(session)
             except Forbidden as error:

@@ -1,7 +1,6 @@
 """`hibernator demo`: see it work, on a control plane that is gone afterwards."""
 
 import asyncio
-import re
 import signal
 import tempfile
 from collections.abc import Iterator
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from hibernator.demo.scene import Scene
     from hibernator.demo.stage import Stage
 
-_DURATION = re.compile(r"(?:(\d+)m)?(?:(\d+)s)?")
 _LAST_LINES = 5
 
 
@@ -42,12 +40,13 @@ def demo(
     """
     from whenever import Instant
 
+    from hibernator.cli import times
     from hibernator.cli.demo_timeline import two_weeks
     from hibernator.cli.demo_words import summary
     from hibernator.cli.offline import out
     from hibernator.demo.scene import Scene
 
-    seconds = _seconds(for_) if for_ else None
+    seconds = times.seconds("--for", for_) if for_ else None
     console = out.console(None)
     scene = Scene.after(Instant.now())
     with _interrupted_by_signals(), tempfile.TemporaryDirectory(prefix="hibernator-demo-") as made:
@@ -139,11 +138,3 @@ def _interrupted_by_signals() -> Iterator[None]:
 
 def _interrupt(*_: object) -> NoReturn:
     raise KeyboardInterrupt
-
-
-def _seconds(text: str) -> float:
-    found = _DURATION.fullmatch(text)
-    if not text or not found:
-        raise CliError(f"--for is {text!r}; write a duration such as 90s, 3m or 2m30s", code=Exit.USAGE)
-    minutes, seconds = found.groups(default="0")
-    return int(minutes) * 60.0 + int(seconds)

@@ -12,7 +12,7 @@ from hibernator.cli.cluster import Session, talk
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.lazy import group
 from hibernator.cli.names import names_of
-from hibernator.cli.options import Chosen, Comment, Listing, Output, Place, spread
+from hibernator.cli.options import FORMS, Chosen, Comment, Listing, Output, Place, spread
 
 if TYPE_CHECKING:
     from hibernator.cli.exception_view import Sight
@@ -136,13 +136,26 @@ def create(
         ExceptionType,
         typer.Option("--type", help="`extend` sleeps more, `suspend` stays awake, `replace` starts afresh."),
     ],
-    until: Annotated[str, typer.Option("--until", help="Until when, as 2026-03-01T08:00:00Z or a date.")],
-    window: Annotated[
-        list[str],
-        typer.Option("--window", help="When, in the plan's zone: `21:00-02:00 SAT,SUN`. Repeatable."),
-    ],
     place: Place,
-    from_: Annotated[str | None, typer.Option("--from", help="From when; at once if not given.")] = None,
+    until: Annotated[
+        str | None,
+        typer.Option("--until", help=f"Until when: {FORMS}. Local times are in the plan's zone."),
+    ] = None,
+    for_: Annotated[
+        str | None,
+        typer.Option("--for", help="For how long, such as 4h; or give --until."),
+    ] = None,
+    window: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--window",
+            help="When in that time, in the plan's zone: `21:00-02:00 SAT,SUN`. Repeatable; all the time if "
+            "not given.",
+        ),
+    ] = None,
+    from_: Annotated[
+        str | None, typer.Option("--from", help="From when, written as after --until; now if not given.")
+    ] = None,
     lead_time: Annotated[
         str | None, typer.Option("--lead-time", help="With suspend: no sleep begins so long before, as 1h.")
     ] = None,
@@ -158,20 +171,23 @@ def create(
     ] = None,
     draft: Annotated[bool, typer.Option("--draft", help="Only write it down; submit it later.")] = False,
 ) -> None:
-    """Ask for a plan's schedule to be bent for a while.
+    """Request that a plan's schedule is overridden for a while.
 
-    For example: `hibernator exception create night-shift --plan dev --type suspend --until 2026-03-01
-    --window "20:00-23:00 MON,TUE" --approver bob@company.com`
+    Awake from now on: `hibernator exception create late --plan dev --type suspend --until "tomorrow 07:00"`
+
+    With approval, in windows: `hibernator exception create night-shift --plan dev --type suspend --until
+    2026-03-01 --window "20:00-23:00 MON,TUE" --approver bob@company.com`
     """
     from hibernator.api.hibernateplan import PLANS
     from hibernator.approvals.people import Directory
     from hibernator.approvals.whoami import who_am_i
-    from hibernator.cli.offline import times
+    from hibernator.cli.periods import EVERY_DAY, period
+    from hibernator.cli.spoken import shown_with_distance
     from hibernator.decisions.scheduleexception_request import requester_notes
     from hibernator.demo.pace import now
 
-    begin, end = times.parse("--from", from_), times.parse("--until", until)
-    windows = [_window(text) for text in window]
+    valid, asked_at = period(from_, for_, until), now(place.kubeconfig)
+    windows = [_window(text) for text in window or ()] or EVERY_DAY
     people = {"approverEmails": approver, "approvalRequiredRoles": role, "approvalThreshold": threshold}
     asked = {key: value for key, value in people.items() if value}
     more = {
@@ -181,26 +197,27 @@ def create(
         "approvalRequired": bool(approver or role),
     }
 
-    async def ask(session: Session) -> ScheduleException:
+    async def ask(session: Session) -> str:
         bent = await session.client.get(PLANS, plan, session.namespace)
         zone = bent.spec.schedule.timezone
+        begin, end = valid(zone, asked_at)
         spec: dict[str, Any] = {
             "planRef": {"name": plan},
             "type": type_,
-            "validFrom": (begin.seen_from(zone) if begin else now(place.kubeconfig)).to_stdlib(),
-            "validUntil": end.seen_from(zone).to_stdlib() if end else None,
+            "validFrom": begin.to_stdlib(),
+            "validUntil": end.to_stdlib(),
             "windows": windows,
         }
         spec |= asked | {key: value for key, value in more.items() if value}
         me = await who_am_i(session.client, Directory())
         metadata = {"name": name, "annotations": requester_notes(me.user, dict(me.extra))}
-        return await session.client.create(
-            EXCEPTIONS, {"metadata": metadata, "spec": spec}, session.namespace
-        )
+        await session.client.create(EXCEPTIONS, {"metadata": metadata, "spec": spec}, session.namespace)
+        return " until ".join(shown_with_distance(at, zone, asked_at) for at in (begin, end))
 
-    talk(ask, place, role="hibernator-requester")
-    what = "is written down as a draft" if draft else "waits for approval" if asked else "is asked for"
-    typer.echo(f"{name} {what}; see it with `hibernator exception view {name}`")
+    when = talk(ask, place, role="hibernator-requester")
+    what = "saved as a draft" if draft else "requested, and waits for approval" if asked else "requested"
+    typer.echo(f"{name} is {what}: {type_} {plan} from {when}")
+    typer.echo(f"See it with `hibernator exception view {name}{place.options}`.")
 
 
 @app.command()

@@ -4,7 +4,6 @@ Who may write a decision is known to the API server. Whether it counts is for th
 knows addresses and roles: it is waited for a little, and not longer.
 """
 
-import asyncio
 from collections.abc import Callable
 from typing import Final, TypeVar
 
@@ -13,15 +12,14 @@ from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.cli.exits import CliError
+from hibernator.cli.waiting import until
 from hibernator.decisions.conditions import find
 from hibernator.decisions.scheduleexception_status import READY
 from hibernator.kube.client import Client
-from hibernator.kube.clock import steady
 
 T = TypeVar("T", bound=Object)
 
 LONGEST_SECONDS: Final = 5.0
-_LOOK_EVERY: Final = 0.2
 _HEARD: Final = frozenset({"approved", "rejected", "refused"})
 
 
@@ -42,15 +40,12 @@ async def heard(client: Client, name: str, namespace: str, user: str) -> str:
 async def look_until(
     fact: Callable[[T], bool], client: Client, kind: Kind[T], name: str, namespace: str
 ) -> None:
-    """Look again and again until something is so, but not for long.
+    """Look again and again until something is so, but not for long."""
 
-    No look is broken off: its connection would still be closing when the command ends. It has a deadline.
-    """
-    give_up = steady() + LONGEST_SECONDS
-    while True:
-        if fact(await client.get(kind, name, namespace)) or steady() >= give_up:
-            return
-        await asyncio.sleep(_LOOK_EVERY)
+    async def is_so() -> bool:
+        return fact(await client.get(kind, name, namespace))
+
+    await until(is_so, LONGEST_SECONDS)
 
 
 def _is_under_way(exception: ScheduleException) -> bool:

@@ -10,6 +10,7 @@ class Exit(IntEnum):
     UNAVAILABLE = 3  # something that is needed cannot be reached, found or built
     REFUSED = 4  # the cluster said no: a permission is missing
     UNPROVEN = 5  # what could be compared fits, but not everything that was asked could be compared
+    WAITING = 6  # it was requested, and waits for people or is not finished yet
     LOST = 75  # the operator led and does not any more; start it again
     INTERRUPTED = 130  # Ctrl-C
 

@@ -8,11 +8,12 @@ Typer sees every option of a bundle by itself, as if the command had it; the com
 """
 
 import inspect
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import wraps
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Final, cast
 
 import typer
 
@@ -24,6 +25,8 @@ class Output(StrEnum):
     YAML = "yaml"
     NAME = "name"
 
+
+FORMS: Final = "07:00, tomorrow 07:00, 4h, 2026-11-20 or 2026-11-20T07:00:00Z"  # of a time
 
 Kubeconfig = Annotated[str | None, typer.Option("--kubeconfig", help="The kubeconfig to use.")]
 Context = Annotated[str | None, typer.Option("--context", help="The context of the kubeconfig to use.")]
@@ -45,6 +48,28 @@ class Place:
     namespace: Namespace = None
     kubeconfig: Kubeconfig = None
     context: Context = None
+
+    @property
+    def options(self) -> str:
+        """The same place for another command, to be written behind it."""
+        given = (("-n", self.namespace), ("--kubeconfig", self.kubeconfig), ("--context", self.context))
+        return "".join(f" {option} {shlex.quote(value)}" for option, value in given if value)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Whether the command stays until what it asked for is so, and how long."""
+
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Stay until it is so, or only file the request.")
+    ] = True
+    timeout: Annotated[str, typer.Option("--timeout", help="How long to stay at most, such as 2m.")] = "30s"
+
+    @property
+    def seconds(self) -> float:
+        from hibernator.cli.times import seconds
+
+        return seconds("--timeout", self.timeout) if self.wait else 0.0
 
 
 @dataclass(frozen=True, slots=True)

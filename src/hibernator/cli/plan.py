@@ -1,7 +1,6 @@
-"""`hibernator plan`: what plans do and have kept, and how to bend, suspend or push them on.
+"""`hibernator plan`: what plans do and have kept, and how to wake, put to sleep, suspend or retry them.
 
-`wake` and `sleep` file a ScheduleException. Whoever looks later finds who bent which schedule and until when;
-a secret switch would tell nobody.
+`wake` and `sleep` file a ScheduleException, which names who asked, why and until when.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,12 +12,12 @@ from hibernator.cli.cluster import Session, talk
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.lazy import group
 from hibernator.cli.names import names_of
-from hibernator.cli.options import Chosen, Everywhere, Listing, Output, Place, spread
+from hibernator.cli.options import FORMS, Chosen, Everywhere, Listing, Output, Patience, Place, spread
 
 if TYPE_CHECKING:
-    from whenever import Instant
-
     from hibernator.api.hibernateplan import HibernatePlan
+    from hibernator.cli.periods import Period
+    from hibernator.cli.plan_request import Wish
     from hibernator.executors.sleepers import Sleeper
 
 app = group("See what HibernatePlans do, and suspend, resume, retry, wake or put them to sleep.")
@@ -27,7 +26,12 @@ Name = Annotated[
     str,
     typer.Argument(help="The name of the plan.", metavar="NAME", autocompletion=names_of("HibernatePlan")),
 ]
-Why = Annotated[str, typer.Option("--reason", help="Why, for whoever looks next.")]
+Why = Annotated[str, typer.Option("--reason", help="Why, for those who look at it later.")]
+For = Annotated[str | None, typer.Option("--for", help="For how long, such as 2h, 90m or 1d.")]
+Until = Annotated[
+    str | None,
+    typer.Option("--until", help=f"Until when: {FORMS}. Local times are in the plan's zone."),
+]
 
 
 @app.command("list")
@@ -75,22 +79,29 @@ def describe(
 def suspend(
     name: Name,
     place: Place,
-    until: Annotated[
-        str | None, typer.Option(help="When it goes on by itself, such as 2026-03-02T18:00:00Z.")
-    ] = None,
+    until: Until = None,
     reason: Why = "",
 ) -> None:
-    """Leave everything of a plan as it is, and follow its schedule no more."""
-    from hibernator.cli.offline import times
+    """Leave everything of a plan as it is, and follow its schedule no more.
 
-    end = times.parse("--until", until)
+    With `--until` it goes on by itself. For example: `hibernator plan suspend nights --until "fri 18:00"`
+    """
+    from hibernator.cli.spoken import shown_with_distance
+    from hibernator.cli.times import parse
+    from hibernator.demo.pace import now
+
+    moment, asked_at, told = parse("--until", until), now(place.kubeconfig), ""
 
     def suspended(plan: "HibernatePlan") -> Mapping[str, object]:
-        at = end.seen_from(plan.spec.schedule.timezone).format_iso() if end else None
-        typer.echo(f"{name} is suspended{f' until {at}' if at else ''}")
+        nonlocal told
+        zone = plan.spec.schedule.timezone
+        end = moment.ahead(zone, asked_at) if moment else None
+        told = f" until {shown_with_distance(end, zone, asked_at)}" if end else ""
+        at = end.format_iso() if end else None
         return {"spec": {"suspend": True, "suspendUntil": at, "suspendReason": reason or None}}
 
     _patch(name, suspended, place)
+    typer.echo(f"{name} is suspended{told}")
 
 
 @app.command()
@@ -196,7 +207,9 @@ async def _wake_all(session: Session, found: Sequence["Sleeper"]) -> tuple[list[
 def wake(
     name: Name,
     place: Place,
-    for_: Annotated[str, typer.Option("--for", help="For how long, such as 2h or 90m.")] = "2h",
+    patience: Patience,
+    for_: For = None,
+    until: Until = None,
     reason: Why = "",
     offline: Annotated[
         bool,
@@ -209,7 +222,8 @@ def wake(
 ) -> None:
     """Wake a plan for a while, by a ScheduleException that ends by itself.
 
-    For example: `hibernator plan wake nights --for 2h --reason "a late release"`
+    Without `--for` and `--until` it is for two hours. For example: `hibernator plan wake nights --until
+    "tomorrow 07:00" --reason "a late release"`
     """
     if offline:
         from hibernator.cli import strays as looking
@@ -221,9 +235,10 @@ def wake(
         shown, left = talk(ask, place)
         _print(shown)
         raise typer.Exit(Exit.FOUND if left else Exit.OK)
-    from hibernator.cli.plan_bend import ends_after
+    from hibernator.cli.periods import at_once
+    from hibernator.cli.plan_request import WAKE
 
-    _bend(name, "suspend", lambda plan, now: ends_after(plan, now, for_), reason, place)
+    _request(name, WAKE, at_once(for_, until, otherwise="2h"), reason, patience, place)
 
 
 @app.command()
@@ -231,9 +246,9 @@ def wake(
 def sleep(
     name: Name,
     place: Place,
-    until: Annotated[
-        str, typer.Option("--until", help="Until when, in the plan's zone, such as 07:00.")
-    ] = "07:00",
+    patience: Patience,
+    for_: For = None,
+    until: Until = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only list what would sleep, and what that would save.")
     ] = False,
@@ -241,9 +256,11 @@ def sleep(
 ) -> None:
     """Put a plan to sleep now, by a ScheduleException that ends by itself.
 
-    For example: `hibernator plan sleep nights --until 07:00`
+    Without `--for` and `--until` it is until 07:00 in the plan's zone. For example: `hibernator plan sleep
+    nights --until "monday 07:00"`
     """
-    from hibernator.cli.plan_bend import ends_at
+    from hibernator.cli.periods import at_once
+    from hibernator.cli.plan_request import SLEEP
 
     if dry_run:
         from hibernator.api.hibernateplan import PLANS
@@ -255,33 +272,21 @@ def sleep(
 
         _print(talk(ask, place))
         return
-    _bend(name, "extend", lambda plan, now: ends_at(plan, now, until), reason, place)
+    _request(name, SLEEP, at_once(for_, until, otherwise="07:00"), reason, patience, place)
 
 
-def _bend(
-    name: str,
-    type_: str,
-    end: Callable[["HibernatePlan", "Instant"], "Instant"],
-    reason: str,
-    place: Place,
+def _request(
+    name: str, wish: "Wish", period: "Period", reason: str, patience: Patience, place: Place
 ) -> None:
-    from hibernator.api.hibernateplan import PLANS
-    from hibernator.api.scheduleexception import EXCEPTIONS
-    from hibernator.cli.plan_bend import bend
+    from hibernator.cli.plan_request import request
     from hibernator.demo.pace import now
 
-    async def ask(session: Session) -> tuple[str, "Instant"]:
-        plan = await session.client.get(PLANS, name, session.namespace)
-        asked_at = now(place.kubeconfig)
-        until = end(plan, asked_at)
-        made = await session.client.create(
-            EXCEPTIONS, bend(plan, type_, asked_at, until, reason), session.namespace
-        )
-        return made.metadata.name, until
-
-    made, until = talk(ask, place, role="hibernator-requester")
-    what = "is woken" if type_ == "suspend" else "sleeps"
-    typer.echo(f"{name} {what} until {until.format_iso(unit='second')}, by ScheduleException {made}")
+    asked_at, longest = now(place.kubeconfig), patience.seconds
+    talk(
+        lambda session: request(session, name, wish, period, now=asked_at, reason=reason, longest=longest),
+        place,
+        role="hibernator-requester",
+    )
 
 
 def _patch(

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from hibernator.cli.options import FORMS
+
 Files = Annotated[
     list[str],
     typer.Option(
@@ -19,7 +21,7 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="TIME",
-        help="Where to begin: 2026-03-01T08:00:00Z, or 2026-03-01 for midnight on the local clock.",
+        help="Where to begin: 2026-03-01 for local midnight, tomorrow 07:00, or 2026-03-01T08:00:00Z.",
         show_default="today",
     ),
 ]
@@ -110,7 +112,7 @@ def explain(
         typer.Option(
             "--at",
             metavar="TIME",
-            help="The moment: 2026-03-01T08:00:00Z, or 2026-03-01 for midnight on the local clock.",
+            help=f"The moment: {FORMS}. Local times are in the zone of the plan or scaler.",
             show_default="now",
         ),
     ] = None,

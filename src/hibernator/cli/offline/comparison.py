@@ -7,8 +7,8 @@ from enum import StrEnum
 from whenever import Instant
 
 from hibernator.cli.offline.pictures.strips import Change, Strip, changes, hours, replica_hours, strip
+from hibernator.cli.offline.ranges import Range
 from hibernator.cli.offline.scene import Resource
-from hibernator.cli.offline.times import Range
 from hibernator.schedule.verdicts import State
 
 

@@ -7,8 +7,9 @@ from typing import Any
 from rich.text import Text
 from whenever import Instant
 
+from hibernator.cli import times
 from hibernator.cli.exits import CliError, Exit
-from hibernator.cli.offline import out, times
+from hibernator.cli.offline import out
 from hibernator.cli.offline.commands import DiffOutput
 from hibernator.cli.offline.comparison import Comparison, Outcome, compare
 from hibernator.cli.offline.pictures import contract
@@ -16,6 +17,7 @@ from hibernator.cli.offline.pictures.ink import Ink
 from hibernator.cli.offline.pictures.strips import Change, number, totals
 from hibernator.cli.offline.pictures.terminal import render_changes
 from hibernator.cli.offline.pictures.tones import words
+from hibernator.cli.offline.ranges import Range, years_of
 from hibernator.cli.offline.setting import read_scene
 from hibernator.schedule.ticks import HOUR, to_instant
 from hibernator.schedule.zones import Zone, local_text
@@ -38,9 +40,9 @@ def run(
             hint="Name the old version first and the new one second: hibernator diff -f old.yaml -f new.yaml",
             code=Exit.USAGE,
         )
-    period = times.Range(times.parse("--from", start), times.parse("--to", end), DAYS)
+    period = Range(times.parse("--from", start), times.parse("--to", end), DAYS)
     now = now or Instant.now()
-    years = times.years_of(now, period.start, period.end)
+    years = years_of(now, period.start, period.end)
     old, new = read_scene(files[:1], years), read_scene(files[1:], years)
     found = list(compare(old.resources, new.resources, period, now))
     if output is DiffOutput.JSON:

@@ -6,10 +6,12 @@ from rich.text import Text
 from whenever import Instant
 
 from hibernator.api.structural import guess
+from hibernator.cli import times
 from hibernator.cli.exits import CliError
-from hibernator.cli.offline import out, times
+from hibernator.cli.offline import out
 from hibernator.cli.offline.pictures.terminal import wrapped
 from hibernator.cli.offline.pictures.tones import words
+from hibernator.cli.offline.ranges import years_of
 from hibernator.cli.offline.scene import Resource, Scene
 from hibernator.cli.offline.setting import read_scene
 from hibernator.cli.offline.spells import Spell, spell
@@ -21,12 +23,12 @@ from hibernator.schedule.zones import Zone, local_text
 def run(files: Sequence[str], name: str | None, at: str | None, now: Instant | None) -> None:
     moment = times.parse("--at", at)
     now = now or Instant.now()
-    scene = read_scene(files, times.years_of(now, moment))
+    scene = read_scene(files, years_of(now, moment))
     console = out.console(None)
     for number, resource in enumerate(_chosen(scene, name)):
         if number:
             out.lines(console, [Text()])
-        when = moment.seen_from(resource.zone.name) if moment else now
+        when = moment.seen_from(resource.zone.name, now) if moment else now
         out.lines(console, _explained(resource, when, console.width))
     out.notes(scene.notes)
 

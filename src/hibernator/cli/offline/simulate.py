@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 from whenever import Instant
 
-from hibernator.cli.offline import out, times
+from hibernator.cli import times
+from hibernator.cli.offline import out
 from hibernator.cli.offline.commands import Output
 from hibernator.cli.offline.pictures import contract, svg, terminal
 from hibernator.cli.offline.pictures.strips import Strip, strip
+from hibernator.cli.offline.ranges import Range, years_of
 from hibernator.cli.offline.scene import Scene
 from hibernator.cli.offline.setting import read_scene
 
@@ -23,8 +25,8 @@ def run(
     now: Instant | None,
 ) -> None:
     now = now or Instant.now()
-    period = times.Range(times.parse("--from", start), times.parse("--to", end), DAYS)
-    scene = read_scene(files, times.years_of(now, period.start, period.end))
+    period = Range(times.parse("--from", start), times.parse("--to", end), DAYS)
+    scene = read_scene(files, years_of(now, period.start, period.end))
     strips = laid_out(scene, period, now)
     match output:
         case Output.JSON:
@@ -41,6 +43,6 @@ def run(
     out.notes(scene.notes)
 
 
-def laid_out(scene: Scene, period: times.Range, now: Instant) -> list[Strip]:
+def laid_out(scene: Scene, period: Range, now: Instant) -> list[Strip]:
     """Each resource over the period, as its own clock sees it."""
     return [strip(resource, *period.seen_from(resource.zone.name, now)) for resource in scene.resources]

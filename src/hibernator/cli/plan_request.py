@@ -1,0 +1,140 @@
+"""`hibernator plan wake` and `sleep`: file a ScheduleException, and wait until what was asked for is so.
+
+An exception leaves a record of who asked, why and until when, and it ends by itself. Filing it is not yet
+success: people may have to approve it, and the operator must act on it. Success is reported when it is seen.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import typer
+from whenever import Instant
+
+from hibernator.api.exceptionstatus import RequiredApproval
+from hibernator.api.hibernateplan import PLANS, HibernatePlan
+from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.approvals.people import Directory
+from hibernator.approvals.whoami import who_am_i
+from hibernator.cli.cluster import Session
+from hibernator.cli.exits import CliError, Exit
+from hibernator.cli.leader import about_the_leader
+from hibernator.cli.periods import EVERY_DAY, Period
+from hibernator.cli.spoken import shown_with_distance, span
+from hibernator.cli.waiting import until as so
+from hibernator.decisions.conditions import find
+from hibernator.decisions.scheduleexception_request import requester_notes
+from hibernator.schedule.ticks import SECOND
+
+_OVER: Final = frozenset({"Rejected", "Cancelled", "Expired"})
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody wants of a plan."""
+
+    word: str  # part of the exception's name
+    type: str
+    phase: str  # of the plan once it is so
+    done: str  # in words
+    doing: str
+
+
+WAKE: Final = Wish("wake", "suspend", "Active", "awake", "waking up")
+SLEEP: Final = Wish("sleep", "extend", "Hibernated", "asleep", "going to sleep")
+
+
+async def request(
+    session: Session, name: str, wish: Wish, period: Period, *, now: Instant, reason: str, longest: float
+) -> None:
+    """File the exception, and report what becomes of it within `longest` seconds."""
+    plan = await session.client.get(PLANS, name, session.namespace)
+    if plan.spec.suspend:
+        raise CliError(
+            f"{name} is suspended, so that it follows neither its schedule nor an exception.",
+            hint=f"Let it go on first: `hibernator plan resume {name}{session.options}`.",
+        )
+    zone = plan.spec.schedule.timezone
+    _, until = period(zone, now)
+    me = await who_am_i(session.client, Directory())
+    notes = requester_notes(me.user, dict(me.extra))
+    body = exception(plan, wish, now, until, reason, notes)
+    made = await session.client.create(EXCEPTIONS, body, session.namespace)
+    when = shown_with_distance(until, zone, now)
+    typer.echo(f"requested: {name} {wish.done} until {when}, by ScheduleException {made.metadata.name}")
+    if longest:
+        typer.echo(f"{name} is {await _answer(session, plan, made, wish, longest)} until {when}")
+
+
+def exception(
+    plan: HibernatePlan, wish: Wish, now: Instant, until: Instant, reason: str, notes: dict[str, str]
+) -> dict[str, Any]:
+    """An exception that holds all day long, from now until then: its validity says when."""
+    stamp = now.to_stdlib().strftime("%Y%m%d-%H%M%S")
+    return {
+        "metadata": {
+            "name": f"{plan.metadata.name}-{wish.word}-{stamp}",
+            "namespace": plan.metadata.namespace,
+            "annotations": notes,
+        },
+        "spec": {
+            "planRef": {"name": plan.metadata.name},
+            "type": wish.type,
+            "validFrom": now.format_iso(unit="second"),
+            "validUntil": until.format_iso(unit="second"),
+            "windows": EVERY_DAY,
+            "reason": reason or f"hibernator plan {wish.word}",
+        },
+    }
+
+
+async def _answer(
+    session: Session, plan: HibernatePlan, made: ScheduleException, wish: Wish, longest: float
+) -> str:
+    """What the plan is now, if that is what was asked for; otherwise a `CliError` says what is missing."""
+    client, namespace = session.client, session.namespace
+    name, plan_name = made.metadata.name, plan.metadata.name
+
+    async def is_decided() -> bool:
+        nonlocal made, plan
+        made = await client.get(EXCEPTIONS, name, namespace)
+        state = made.status.state
+        if state in _OVER or (state == "Pending" and made.status.required_approvals):
+            return True
+        plan = await client.get(PLANS, plan_name, namespace)
+        return state == "Active" and plan.status.phase in {wish.phase, "Error"}
+
+    await so(is_decided, longest)
+    status = made.status
+    see = f"See `hibernator exception view {name}{session.options}`."
+    after = span(int(longest * SECOND))
+    if status.state is None:
+        words = f"The operator has not answered within {after}; {plan_name} is as it was."
+        raise CliError(words, hint=await about_the_leader(client), code=Exit.UNAVAILABLE)
+    if status.state in _OVER:
+        raise CliError(f"{name} is {status.state}: {status.message}", hint=see)
+    if status.state != "Active":
+        raise CliError(f"{plan_name} is as it was. {missing(made)}", hint=see, code=Exit.WAITING)
+    if plan.status.phase == "Error":
+        ready = find(plan.status.conditions, "Ready")
+        words = ready.message if ready else "see its targets"
+        raise CliError(
+            f"{plan_name} is in Error: {words}", hint=f"See `hibernator plan describe {plan_name}`."
+        )
+    if plan.status.phase != wish.phase:
+        done = plan.status.progress or "no"
+        words = f"{plan_name} is still {wish.doing} after {after}: {done} targets are done."
+        hint = f"See how it goes on: `hibernator plan list {plan_name} --watch{session.options}`."
+        raise CliError(words, hint=hint, code=Exit.WAITING)
+    return wish.done
+
+
+def missing(made: ScheduleException) -> str:
+    """What an exception that is not in force waits for."""
+    waits = [one for one in made.status.required_approvals if one.status == "pending"]
+    if not waits:
+        return made.status.message
+    return f"These people must approve it first: {', '.join(map(_who, waits))}."
+
+
+def _who(one: RequiredApproval) -> str:
+    return one.email or f"a member of {one.role}"
