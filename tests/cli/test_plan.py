@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 
 import pytest
 from whenever import Instant
@@ -39,8 +40,12 @@ async def test_a_sleeping_plan_is_listed_described_and_shows_what_it_kept(scene:
         await run.advance_to(EVENING)
         await run.until(lambda: len(scene.events("nights")) == 2)
     head, row = (await asked(scene, "list")).splitlines()
-    assert head.split() == ["NAME", "PHASE", "NEXT", "AT", "TARGETS", "EXCEPTION"]
-    assert row.split() == ["nights", "Hibernated", "Awake", "2026-03-03T06:00:00Z", "1/1", "-"]
+    assert head.split() == ["NAME", "PHASE", "NEXT", "AT", "TARGETS", "EXCEPTION", "AGE"]
+    cells = re.split(r"  +", row)
+    assert cells[:2] == ["nights", "Hibernated"]
+    assert re.fullmatch(r"Awake \w+ ago", cells[2])  # the clock of this test stands in the past
+    assert cells[3:6] == ["2026-03-03 06:00 UTC", "1/1", "-"]
+    assert re.fullmatch(r"\d+[ms]\w*", cells[6])
     assert "cover this time" in await asked(scene, "list", "-o", "wide")
     described = await asked(scene, "describe", "nights")
     assert "nights is Hibernated" in described

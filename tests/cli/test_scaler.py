@@ -22,9 +22,10 @@ async def test_a_list_shows_what_holds_and_what_comes_next(scene: Scene) -> None
         await run.until(lambda: scene.condition("Ready").get("status") == "True")
     # In threads, because each command brings an event loop of its own.
     head, row = (await asyncio.to_thread(ask, scene, "list")).splitlines()
-    assert head.split() == ["NAME", "TARGET", "WINDOW", "REPLICAS", "NEXT", "CHANGE", "READY"]
-    assert row.split() == ["hours", "deployment/web", "OffHours", "1", "2026-03-02T09:00:00Z", "True"]
-    assert "UTC" in await asyncio.to_thread(ask, scene, "list", "-o", "wide")
+    assert head.split() == ["NAME", "TARGET", "WINDOW", "REPLICAS", "NEXT", "CHANGE", "AT", "READY", "AGE"]
+    assert row.split()[:4] == ["hours", "deployment/web", "OffHours", "1"]
+    assert row.split()[5:10] == ["ago", "2026-03-02", "09:00", "UTC", "True"]
+    assert "no window" in await asyncio.to_thread(ask, scene, "list", "-o", "wide")
     assert await asyncio.to_thread(ask, scene, "list", "-o", "name") == "timewindowscalers.kyklos.io/hours\n"
     listed = json.loads(await asyncio.to_thread(ask, scene, "list", "-o", "json"))
     assert listed["items"][0]["status"]["effectiveReplicas"] == 1
@@ -53,8 +54,8 @@ def test_a_scaler_that_is_not_there_is_told_with_what_to_check(scene: Scene) -> 
         "scaler", "describe", "nope", f"--kubeconfig={scene.cluster.kubeconfig}", "-n", scene.namespace
     )
     assert done.code == 1
-    assert 'timewindowscalers.kyklos.io "nope" not found' in done.err
-    assert "Check the name" in done.err
+    assert f"there is no TimeWindowScaler nope in namespace {scene.namespace}." in done.err
+    assert "There are no timewindowscalers there." in done.err
 
 
 def test_a_cluster_that_cannot_be_reached_ends_with_its_own_code() -> None:

@@ -37,10 +37,12 @@ def talk(
 
     from hibernator.kube import credentials
     from hibernator.kube.client import Client
-    from hibernator.kube.errors import ApiError, Forbidden
+    from hibernator.kube.errors import ApiError, Forbidden, NotFound
 
     async def ask() -> R:
-        found = credentials.find(place.kubeconfig, place.context)
+        found = credentials.find(
+            place.kubeconfig, place.context, as_user=place.as_user, as_groups=place.as_group or ()
+        )
         async with Client(found) as client:
             session = Session(client, place.namespace or found.namespace, place.options)
             try:
@@ -49,6 +51,10 @@ def talk(
                 where = "all namespaces" if everywhere else f"the namespace {session.namespace}"
                 hint = f"Ask an administrator for the ClusterRole {role} in {where}."
                 raise refusal(error, hint if role else "") from error
+            except NotFound as error:
+                from hibernator.cli.missing import explained
+
+                raise await explained(client, error) from error
 
     try:
         return asyncio.run(ask())
@@ -62,7 +68,6 @@ def refusal(error: "ApiError", hint: str = "") -> CliError:
         Conflict,
         Forbidden,
         Invalid,
-        NotFound,
         Throttled,
         Unauthorized,
         Unavailable,
@@ -81,11 +86,6 @@ def refusal(error: "ApiError", hint: str = "") -> CliError:
             return CliError(error.message, hint=hint or roles, code=Exit.REFUSED)
         case Conflict():
             return CliError("somebody else changed it just now", hint="Look at it and try again.")
-        case NotFound():
-            hint = (
-                "Check the name and the namespace (-n), and that the CRDs are installed: `hibernator crds`."
-            )
-            return CliError(error.message, hint=hint)
         case Invalid():
             return CliError(error.message)
         case _:

@@ -9,7 +9,7 @@ from typing import Final
 from hibernator.cli.lazy import Entry
 
 _CLUSTER: Final = "In a cluster"
-_FILES: Final = "With files"
+_FILES: Final = "Schedules, from files or a cluster"
 _INSTALL: Final = "Installing and running"
 _TRY: Final = "Trying it"
 
@@ -60,6 +60,16 @@ COMMANDS: Final[Mapping[str, Entry]] = {
         "hibernator.cli.offline.commands:convert",
         "Convert other formats to plans with off-hours, or such plans to cron lines.",
         _FILES,
+    ),
+    "version": Entry(
+        "hibernator.cli.version:version",
+        "Print the versions of this command and of the cluster's Kubernetes.",
+        _INSTALL,
+    ),
+    "completion": Entry(
+        "hibernator.cli.shells:completion",
+        "Print the script that lets a shell complete commands, options and names.",
+        _INSTALL,
     ),
     "doctor": Entry(
         "hibernator.cli.doctor:doctor",

@@ -29,6 +29,12 @@ Name = Annotated[
         help="The name of the exception.", metavar="NAME", autocompletion=names_of("ScheduleException")
     ),
 ]
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Only these exceptions.", metavar="[NAME]...", autocompletion=names_of("ScheduleException")
+    ),
+]
 NewName = Annotated[str, typer.Argument(help="The name of the exception.", metavar="NAME")]
 _WINDOW: Final = re.compile(r"(\d{1,2}:\d{2})-(\d{1,2}:\d{2})\s+([A-Za-z]+(?:\s*,\s*[A-Za-z]+)*)")
 
@@ -38,6 +44,7 @@ _WINDOW: Final = re.compile(r"(\d{1,2}:\d{2})-(\d{1,2}:\d{2})\s+([A-Za-z]+(?:\s*
 def list_(
     listing: Listing,
     place: Place,
+    names: Names = None,
     pending: Annotated[bool, typer.Option("--pending", help="Only those that wait for approval.")] = False,
     mine: Annotated[
         bool,
@@ -56,15 +63,17 @@ def list_(
     """
     from hibernator.approvals.people import Directory
     from hibernator.approvals.whoami import who_am_i
-    from hibernator.cli.exception_list import COLUMNS, Filter
+    from hibernator.cli.exception_list import Filter, columns
     from hibernator.cli.listing import show_list
+    from hibernator.demo.pace import clock_of
 
     chosen = Filter(pending=pending, role=role, state=state)
 
     async def wanted(session: Session) -> Callable[[ScheduleException], bool]:
         return replace(chosen, mine=await who_am_i(session.client, Directory()) if mine else None).lets
 
-    show_list(EXCEPTIONS, COLUMNS, listing, place, wanted=wanted)
+    shown = columns(clock_of(place.kubeconfig))
+    show_list(EXCEPTIONS, shown, listing, place, names=names or (), wanted=wanted)
 
 
 @app.command()

@@ -1,22 +1,35 @@
 """Which exceptions somebody wants to see."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+
+from whenever import Instant
 
 from hibernator.api.scheduleexception import ScheduleException
-from hibernator.cli.output import Column, moment
+from hibernator.cli.output import Column, aged, moment
+from hibernator.cli.spoken import relative
 from hibernator.decisions.approval import Person, mailbox
+from hibernator.decisions.scheduleexception_request import requester
 
-COLUMNS: Final[tuple[Column[ScheduleException], ...]] = (
-    Column("Plan", lambda one: one.spec.plan_ref.name),
-    Column("Type", lambda one: one.spec.type),
-    Column("State", lambda one: one.status.state or ""),
-    Column("Approvals", lambda one: one.status.approval_progress),
-    Column("Until", lambda one: moment(one.spec.valid_until)),
-    Column("From", lambda one: moment(one.spec.valid_from), wide=True),
-    Column("Requested by", lambda one: one.status.requested_by, wide=True),
-    Column("Message", lambda one: one.status.message, wide=True),
-)
+
+def columns(now: Callable[[], Instant]) -> tuple[Column[ScheduleException], ...]:
+    """What is shown of an exception, by a clock."""
+    return (
+        Column("Plan", lambda one: one.spec.plan_ref.name),
+        Column("Type", lambda one: one.spec.type),
+        Column("State", lambda one: one.status.state or ""),
+        Column("Approvals", lambda one: one.status.approval_progress),
+        Column(
+            "Ends",
+            lambda one: relative(one.spec.valid_until, now()),
+            basis=lambda one: one.spec.valid_until,
+        ),
+        Column("Requested by", requester),
+        aged(now),
+        Column("From", lambda one: moment(one.spec.valid_from), wide=True),
+        Column("Until", lambda one: moment(one.spec.valid_until), wide=True),
+        Column("Message", lambda one: one.status.message, wide=True),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ def show_list(
     listing: Listing,
     place: Place,
     *,
+    names: Sequence[str] = (),
     wanted: Callable[[Session], Awaitable[Lets[T]]] = everything,
     order: Callable[[T], Any] = by_name,
 ) -> None:
@@ -36,21 +37,31 @@ def show_list(
 
     async def ask(session: Session) -> list[T]:
         where = "" if listing.everywhere else session.namespace
-        lets = await wanted(session)
-        found = sorted(filter(lets, await session.client.list(kind, where)), key=order)
+        lets = _both(await wanted(session), names)
+        there = await session.client.list(kind, where, label_selector=listing.selector)
+        from hibernator.cli.missing import not_found
+
+        if missing := {*names} - {one.metadata.name for one in there}:
+            raise await not_found(session.client, kind, sorted(missing), where)
+        found = sorted(filter(lets, there), key=order)
         if listing.watch:
             from hibernator.kube.cache import Cache
 
             table = Table(columns, listing.output, spaces=listing.everywhere)
             watching = _Watching(kind, table, listing.output, lets)
             watching.begin(found)
-            cache = Cache(session.client, kind, where)
+            cache = Cache(session.client, kind, where, label_selector=listing.selector)
             cache.on_change(watching.tell)
             await cache.run()
         return found
 
     found = talk(ask, place, role="hibernator-auditor", everywhere=listing.everywhere)
     show(kind, found, columns, listing.output, spaces=listing.everywhere)
+
+
+def _both(lets: Lets[T], names: Sequence[str]) -> Lets[T]:
+    """Those that are wanted and, if any are named, named."""
+    return lambda one: (not names or one.metadata.name in names) and lets(one)
 
 
 class _Watching(Generic[T]):
@@ -85,7 +96,7 @@ class _Watching(Generic[T]):
     def _print(self, one: T, *, last: bool = False) -> None:
         key = by_name(one)
         as_table = self._output in {Output.TABLE, Output.WIDE}
-        seen = self._table.cells(one) if as_table else one.metadata.resource_version
+        seen = self._table.lasting(one) if as_table else one.metadata.resource_version
         if not last and self._shown.get(key) == seen:
             return
         self._shown[key] = seen

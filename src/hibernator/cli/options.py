@@ -48,11 +48,24 @@ class Place:
     namespace: Namespace = None
     kubeconfig: Kubeconfig = None
     context: Context = None
+    as_user: Annotated[
+        str | None, typer.Option("--as", metavar="USER", help="Act as this user, if you may impersonate.")
+    ] = None
+    as_group: Annotated[
+        list[str] | None,
+        typer.Option("--as-group", metavar="GROUP", help="Act as a member of it, with --as. Repeatable."),
+    ] = None
 
     @property
     def options(self) -> str:
         """The same place for another command, to be written behind it."""
-        given = (("-n", self.namespace), ("--kubeconfig", self.kubeconfig), ("--context", self.context))
+        given = (
+            ("-n", self.namespace),
+            ("--kubeconfig", self.kubeconfig),
+            ("--context", self.context),
+            ("--as", self.as_user),
+            *(("--as-group", group) for group in self.as_group or ()),
+        )
         return "".join(f" {option} {shlex.quote(value)}" for option, value in given if value)
 
 
@@ -76,6 +89,10 @@ class Patience:
 class Listing:
     """How a list is wanted."""
 
+    selector: Annotated[
+        str,
+        typer.Option("--selector", "-l", help="Only those with these labels, such as env!=prod."),
+    ] = ""
     watch: Watch = False
     everywhere: Everywhere = False
     output: Chosen = Output.TABLE

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 import typer
@@ -11,6 +11,9 @@ from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.cli.options import Output
 
+if TYPE_CHECKING:
+    from whenever import Instant
+
 T = TypeVar("T", bound=Object)
 
 
@@ -18,6 +21,14 @@ class Column(NamedTuple, Generic[T]):
     title: str
     value: Callable[[T], str]
     wide: bool = False
+    basis: Callable[[T], object] | None = None  # of what changes by itself as time passes: what it is made of
+
+
+def aged(now: "Callable[[], Instant]") -> Column[Any]:
+    """The column AGE, as kubectl shows it."""
+    from hibernator.cli.spoken import age
+
+    return Column("Age", lambda one: age(one.metadata.creation_timestamp, now()), basis=lambda _: None)
 
 
 def moment(at: datetime | None) -> str:
@@ -87,6 +98,10 @@ class Table(Generic[T]):
 
     def cells(self, obj: T) -> list[str]:
         return [printable(column.value(obj)) or "-" for column in self._columns]
+
+    def lasting(self, obj: T) -> list[object]:
+        """What changes in the cells only when the object does."""
+        return [(column.basis or column.value)(obj) for column in self._columns]
 
     def head(self, objects: Sequence[T]) -> None:
         titles = [column.title.upper() for column in self._columns]

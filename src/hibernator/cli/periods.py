@@ -29,7 +29,7 @@ def period(from_: str | None, for_: str | None, until: str | None) -> Period:
 
     def found(zone: str, now: Instant) -> tuple[Instant, Instant]:
         begin = begins.seen_from(zone, now) if begins else now
-        end = ends.seen_from(zone, begin) if for_ else ends.ahead(zone, now)
+        end = ends.seen_from(zone, begin if for_ else now)
         if end <= begin:
             told = " and end at ".join(shown_with_distance(at, zone, now) for at in (begin, end))
             raise CliError(f"it would begin at {told}.", hint="Give a later end.", code=Exit.USAGE)
@@ -42,14 +42,14 @@ def at_once(for_: str | None, until: str | None, *, otherwise: str) -> Period:
     """A period that begins now and ends as `otherwise` says where neither option is given, within limits."""
     if not for_ and not until:
         until = otherwise
-    open_ended = period(None, for_, until)
+    from_now, ends = period(None, for_, until), parse("--until", until)
 
     def found(zone: str, now: Instant) -> tuple[Instant, Instant]:
-        begin, end = open_ended(zone, now)
+        end = ends.ahead(zone, now) if ends else from_now(zone, now)[1]
         if end > now.add(hours=24 * _LONGEST_DAYS):
             words = f"{shown_with_distance(end, zone, now)} is more than {_LONGEST_DAYS} days away."
             hint = "Change the schedule of the plan, or suspend it with `hibernator plan suspend`."
             raise CliError(words, hint=hint, code=Exit.USAGE)
-        return begin, end
+        return now, end
 
     return found

@@ -26,6 +26,10 @@ Name = Annotated[
     str,
     typer.Argument(help="The name of the plan.", metavar="NAME", autocompletion=names_of("HibernatePlan")),
 ]
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(help="Only these plans.", metavar="[NAME]...", autocompletion=names_of("HibernatePlan")),
+]
 Why = Annotated[str, typer.Option("--reason", help="Why, for those who look at it later.")]
 For = Annotated[str | None, typer.Option("--for", help="For how long, such as 2h, 90m or 1d.")]
 Until = Annotated[
@@ -39,6 +43,7 @@ Until = Annotated[
 def list_(
     listing: Listing,
     place: Place,
+    names: Names = None,
 ) -> None:
     """List plans with their phase and their next transition.
 
@@ -46,9 +51,10 @@ def list_(
     """
     from hibernator.api.hibernateplan import PLANS
     from hibernator.cli.listing import show_list
-    from hibernator.cli.plan_list import COLUMNS
+    from hibernator.cli.plan_list import columns
+    from hibernator.demo.pace import clock_of
 
-    show_list(PLANS, COLUMNS, listing, place)
+    show_list(PLANS, columns(clock_of(place.kubeconfig)), listing, place, names=names or ())
 
 
 @app.command()

@@ -1,9 +1,12 @@
 """The columns of `hibernator plan list`."""
 
-from typing import Final
+from collections.abc import Callable
+
+from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
-from hibernator.cli.output import Column, moment
+from hibernator.cli.output import Column, aged
+from hibernator.cli.spoken import nearby, relative
 from hibernator.decisions.conditions import find
 
 
@@ -16,22 +19,23 @@ def _exception(plan: HibernatePlan) -> str:
     return ", ".join(one.name for one in plan.status.active_exceptions if one.state == "Active")
 
 
-def _at(plan: HibernatePlan) -> str:
-    following = plan.status.next_transition
-    return moment(following.at) if following else ""
+def columns(now: Callable[[], Instant]) -> tuple[Column[HibernatePlan], ...]:
+    """What is shown of a plan, by a clock."""
 
+    def following(plan: HibernatePlan) -> str:
+        found = plan.status.next_transition
+        return f"{found.to} {relative(found.at, now())}" if found else ""
 
-def _to(plan: HibernatePlan) -> str:
-    following = plan.status.next_transition
-    return following.to if following else ""
+    def at(plan: HibernatePlan) -> str:
+        found = plan.status.next_transition
+        return nearby(found.at, plan.spec.schedule.timezone, now()) if found else ""
 
-
-COLUMNS: Final[tuple[Column[HibernatePlan], ...]] = (
-    Column("Phase", lambda one: one.status.phase or ""),
-    Column("Next", _to),
-    Column("At", _at),
-    Column("Targets", lambda one: one.status.progress),
-    Column("Exception", _exception),
-    Column("Timezone", lambda one: one.spec.schedule.timezone, wide=True),
-    Column("Message", _message, wide=True),
-)
+    return (
+        Column("Phase", lambda one: one.status.phase or ""),
+        Column("Next", following, basis=lambda one: one.status.next_transition),
+        Column("At", at),
+        Column("Targets", lambda one: one.status.progress),
+        Column("Exception", _exception),
+        aged(now),
+        Column("Message", _message, wide=True),
+    )

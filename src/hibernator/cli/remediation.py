@@ -27,12 +27,22 @@ Name = Annotated[
     ),
 ]
 
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Only these requests.",
+        metavar="[NAME]...",
+        autocompletion=names_of("RemediationApprovalRequest"),
+    ),
+]
+
 
 @app.command("list")
 @spread
 def list_(
     listing: Listing,
     place: Place,
+    names: Names = None,
     pending: Annotated[bool, typer.Option("--pending", help="Only those that are not decided.")] = False,
     mine: Annotated[
         bool, typer.Option("--mine", help="Only those that name me, or nobody, as an approver.")
@@ -46,13 +56,15 @@ def list_(
     from hibernator.approvals.people import Directory
     from hibernator.approvals.whoami import who_am_i
     from hibernator.cli.listing import show_list
-    from hibernator.cli.remediation_view import COLUMNS, asks, order
+    from hibernator.cli.remediation_view import asks, columns, order
+    from hibernator.demo.pace import clock_of
 
     async def wanted(session: Session) -> Callable[["RemediationApprovalRequest"], bool]:
         me = await who_am_i(session.client, Directory()) if mine else None
         return lambda one: not (pending and one.status.decision) and (me is None or asks(one, me))
 
-    show_list(APPROVAL_REQUESTS, COLUMNS, listing, place, wanted=wanted, order=order)
+    shown = columns(clock_of(place.kubeconfig))
+    show_list(APPROVAL_REQUESTS, shown, listing, place, names=names or (), wanted=wanted, order=order)
 
 
 @app.command()

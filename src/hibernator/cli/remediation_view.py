@@ -1,14 +1,17 @@
 """What `hibernator remediation` shows of requests: the list, and one with all that matters to an approver."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from whenever import Instant
+
 from hibernator.api.aianalysis import AIAnalysis
 from hibernator.api.people import ApproverLevel
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
-from hibernator.cli.output import Column, moment
+from hibernator.cli.output import Column, aged, moment
+from hibernator.cli.spoken import relative
 from hibernator.decisions.approval import Person
 from hibernator.decisions.remediationapprovalrequest import places
 
@@ -90,12 +93,21 @@ _SOURCES: Final = {
     "Default": " (nobody says otherwise)",
 }
 
-COLUMNS: Final[tuple[Column[RemediationApprovalRequest], ...]] = (
-    Column("Analysis", lambda one: one.spec.ai_analysis_ref.name),
-    Column("Confidence", lambda one: f"{one.spec.approval_context.confidence:g}"),
-    Column("Playbook", lambda one: one.spec.approval_context.recommended_playbook),
-    Column("Required by", lambda one: moment(one.spec.required_by)),
-    Column("Decision", lambda one: one.status.decision),
-    Column("Decided by", lambda one: one.status.decided_by, wide=True),
-    Column("Message", lambda one: one.status.message, wide=True),
-)
+
+def columns(now: Callable[[], Instant]) -> tuple[Column[RemediationApprovalRequest], ...]:
+    """What is shown of a request, by a clock."""
+    return (
+        Column("Analysis", lambda one: one.spec.ai_analysis_ref.name),
+        Column("Confidence", lambda one: f"{one.spec.approval_context.confidence:g}"),
+        Column("Playbook", lambda one: one.spec.approval_context.recommended_playbook),
+        Column(
+            "Required",
+            lambda one: relative(one.spec.required_by, now()),
+            basis=lambda one: one.spec.required_by,
+        ),
+        Column("Decision", lambda one: one.status.decision),
+        aged(now),
+        Column("Required by", lambda one: moment(one.spec.required_by), wide=True),
+        Column("Decided by", lambda one: one.status.decided_by, wide=True),
+        Column("Message", lambda one: one.status.message, wide=True),
+    )

@@ -21,12 +21,20 @@ Name = Annotated[
     ),
 ]
 
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Only these scalers.", metavar="[NAME]...", autocompletion=names_of("TimeWindowScaler")
+    ),
+]
+
 
 @app.command("list")
 @spread
 def list_(
     listing: Listing,
     place: Place,
+    names: Names = None,
 ) -> None:
     """List scalers with the window that holds now and the next change.
 
@@ -34,9 +42,10 @@ def list_(
     """
     from hibernator.api.timewindowscaler import SCALERS
     from hibernator.cli.listing import show_list
-    from hibernator.cli.scaler_list import COLUMNS
+    from hibernator.cli.scaler_list import columns
+    from hibernator.demo.pace import clock_of
 
-    show_list(SCALERS, COLUMNS, listing, place)
+    show_list(SCALERS, columns(clock_of(place.kubeconfig)), listing, place, names=names or ())
 
 
 @app.command()

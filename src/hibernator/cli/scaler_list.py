@@ -1,9 +1,12 @@
 """The columns of `hibernator scaler list`."""
 
-from typing import Final
+from collections.abc import Callable
+
+from whenever import Instant
 
 from hibernator.api.timewindowscaler import TimeWindowScaler
-from hibernator.cli.output import Column, moment
+from hibernator.cli.output import Column, aged
+from hibernator.cli.spoken import nearby, relative
 from hibernator.decisions.conditions import find
 
 
@@ -21,12 +24,24 @@ def _message(scaler: TimeWindowScaler) -> str:
     return condition.message if condition else ""
 
 
-COLUMNS: Final[tuple[Column[TimeWindowScaler], ...]] = (
-    Column("Target", lambda one: f"{one.spec.target_ref.kind}/{one.spec.target_ref.name}".lower()),
-    Column("Window", lambda one: one.status.current_window),
-    Column("Replicas", lambda one: number(one.status.effective_replicas)),
-    Column("Next change", lambda one: moment(one.status.next_boundary)),
-    Column("Ready", _ready),
-    Column("Timezone", lambda one: one.spec.timezone, wide=True),
-    Column("Message", _message, wide=True),
-)
+def columns(now: Callable[[], Instant]) -> tuple[Column[TimeWindowScaler], ...]:
+    """What is shown of a scaler, by a clock."""
+
+    def following(scaler: TimeWindowScaler) -> str:
+        at = scaler.status.next_boundary
+        return relative(at, now()) if at else ""
+
+    def when(scaler: TimeWindowScaler) -> str:
+        at = scaler.status.next_boundary
+        return nearby(at, scaler.spec.timezone, now()) if at else ""
+
+    return (
+        Column("Target", lambda one: f"{one.spec.target_ref.kind}/{one.spec.target_ref.name}".lower()),
+        Column("Window", lambda one: one.status.current_window),
+        Column("Replicas", lambda one: number(one.status.effective_replicas)),
+        Column("Next change", following, basis=lambda one: one.status.next_boundary),
+        Column("At", when),
+        Column("Ready", _ready),
+        aged(now),
+        Column("Message", _message, wide=True),
+    )

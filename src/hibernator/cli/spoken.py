@@ -8,6 +8,7 @@ from whenever import Instant
 from hibernator.schedule.ticks import DAY, HOUR, MINUTE, SECOND, from_instant
 from hibernator.schedule.zones import local_text, zone_of
 
+_NEAR: Final = 6 * DAY  # so that the name of a day says which one
 _UNITS: Final = (("y", 365 * DAY), ("d", DAY), ("h", HOUR), ("m", MINUTE), ("s", SECOND))
 
 
@@ -18,6 +19,14 @@ def shown(at: Instant | datetime, zone: str) -> str:
 
 def shown_with_distance(at: Instant | datetime, zone: str, now: Instant) -> str:
     return f"{shown(at, zone)} ({relative(at, now)})"
+
+
+def nearby(at: Instant | datetime, zone: str, now: Instant) -> str:
+    """The same in few words: `Fri 07:00 Europe/Berlin` within a week, otherwise with the date."""
+    instant = _instant(at)
+    day, date, time = local_text(zone_of(zone), from_instant(instant)).split(" ")
+    near = abs(from_instant(instant) - from_instant(now)) < _NEAR
+    return f"{day if near else date} {time} {zone}"
 
 
 def relative(at: Instant | datetime, now: Instant) -> str:

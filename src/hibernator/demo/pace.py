@@ -5,6 +5,7 @@ no such file is there, and now is now.
 """
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -31,6 +32,11 @@ def publish(kubeconfig: Path, start: Instant, speed: float) -> None:
     """Let commands know that the time of this cluster reads `start` now."""
     pace = Pace(start.format_iso(), Instant.now().format_iso(), speed)
     kubeconfig.with_name(_NAME).write_bytes(msgspec.json.encode(pace))
+
+
+def clock_of(kubeconfig: str | None) -> Callable[[], Instant]:
+    """The clock in the cluster of this kubeconfig."""
+    return lambda: now(kubeconfig)
 
 
 def now(kubeconfig: str | None) -> Instant:

@@ -12,13 +12,14 @@ import ipaddress
 import os
 import ssl
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
+import msgspec
 from aiohttp import encode_basic_auth
 from multidict import CIMultiDict
 from whenever import Instant
@@ -146,22 +147,41 @@ class Credentials:
         )
 
 
-def find(kubeconfig: str | None = None, context: str | None = None) -> Credentials:
+def find(
+    kubeconfig: str | None = None,
+    context: str | None = None,
+    *,
+    as_user: str | None = None,
+    as_groups: Sequence[str] = (),
+) -> Credentials:
     """The credentials that a person would expect to be used.
 
     A kubeconfig that is named, here or by KUBECONFIG, goes first; then the service account of the pod that we
-    run in; then the kubeconfig at home.
+    run in; then the kubeconfig at home. With `as_user` and `as_groups` the API server is asked to act as if
+    they were the caller, which it allows to those who may impersonate.
     """
+    place = _place(kubeconfig, context)
+    if as_groups and not as_user:
+        raise BadCredentials("--as-group needs --as: groups are impersonated only together with a user")
+    if as_user:
+        user = msgspec.structs.replace(
+            place.user, impersonate=as_user, impersonate_groups=tuple(as_groups), impersonate_extra=None
+        )
+        place = replace(place, user=user)
+    return Credentials(place)
+
+
+def _place(kubeconfig: str | None, context: str | None) -> Place:
     named = kubeconfig or os.environ.get("KUBECONFIG")
     if not named and not context and (place := in_cluster(_IN_CLUSTER)):
-        return Credentials(place)
+        return place
     files = paths(kubeconfig)
     if not any(file.exists() for file in files):
         raise BadCredentials(
             f"there is no kubeconfig at {', '.join(map(str, files))}, and this is not a pod of a cluster; "
             "set KUBECONFIG to the file of the cluster that you mean"
         )
-    return Credentials(load(files, context))
+    return load(files, context)
 
 
 def in_cluster(folder: Path) -> Place | None:

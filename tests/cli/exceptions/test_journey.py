@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from hibernator.cli import exception as commands
+from hibernator.demo import pace
 from support.clock import ManualClock
 from support.command import hibernator
 from support.pages import blocks
@@ -27,14 +27,15 @@ async def test_an_emergency_exception_from_need_to_expiry(
     people: People, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = ManualClock("2026-03-06T12:00:00Z")  # a Friday
-    monkeypatch.setattr(commands, "now", lambda _kubeconfig: clock.now())
+    monkeypatch.setattr(pace, "now", lambda _kubeconfig: clock.now())
     people.plan_over_web()
     async with people.operator(clock) as run:
         for user, arguments, seen in steps():
             path = people.kubeconfig(user, "system:masters", extra={})
             given = (f"--kubeconfig={path}", "-n", people.namespace)
             done = await asyncio.to_thread(hibernator, *arguments, *given)
-            assert done.out.replace(people.namespace, "team-a") == seen, done.err
+            printed = done.out.replace(f" -n {people.namespace} --kubeconfig {path}", "")
+            assert printed.replace(people.namespace, "team-a") == seen, done.err
             await run.settle()
         await run.until(lambda: people.state("demo-night") == "Active")
         for moment, asleep in (("20:00", False), ("22:59", False), ("23:00", True)):

@@ -31,7 +31,7 @@ def test_the_list_of_commands_says_what_each_is_for() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["simulate"], "Missing option '-f' / '--filename'"),
+        (["validate"], "Missing option '-f' / '--filename'"),
         (["simulate", "-f", "-", "-o", "png"], "'png' is not one of"),
         (["simulate", "-f", "-", "--width", "7"], "7 is not in the range 40<=x<=400"),
         (["convert", "-f", "-", "--to", "systemd"], "'systemd' is not one of"),
@@ -63,5 +63,5 @@ def test_the_real_command_ends_in_a_sentence_and_a_code() -> None:
         check=False,
     )
     assert (ran.returncode, ran.stdout) == (2, b"")
-    assert ran.stderr.startswith(b"error: --from soon: this is not a moment in time.\n")
+    assert ran.stderr.startswith(b"error: --from soon: this is not a time.\n")
     assert b"Traceback" not in ran.stderr

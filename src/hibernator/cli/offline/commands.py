@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hibernator.cli.options import FORMS
+from hibernator.cli.options import FORMS, Everywhere, Place, spread
 
 Files = Annotated[
     list[str],
@@ -16,6 +16,19 @@ Files = Annotated[
         help="A file, a directory (read with all below it), or - for standard input. May be repeated.",
     ),
 ]
+FilesOrNone = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-f",
+        "--filename",
+        metavar="FILE",
+        help="A file, a directory, or - for standard input. Repeatable. Without it, the cluster is asked.",
+    ),
+]
+Named = typer.Argument(
+    metavar="[NAME]...",
+    help="Only these: plan/NAME or scaler/NAME in the cluster; NAME or namespace/NAME in files.",
+)
 From = Annotated[
     str | None,
     typer.Option(
@@ -52,9 +65,13 @@ class Output(StrEnum):
     ICS = "ics"
 
 
+@spread
 def simulate(
-    context: typer.Context,
-    filename: Files,
+    run_: typer.Context,
+    place: Place,
+    names: Annotated[list[str] | None, Named] = None,
+    filename: FilesOrNone = None,
+    everywhere: Everywhere = False,
     start: From = None,
     end: Annotated[
         str | None,
@@ -72,16 +89,20 @@ def simulate(
 ) -> None:
     """Show what will be asleep when, and how many replicas will run.
 
-    Plans are shown with the exceptions and holidays (ConfigMaps) that are among the files. An exception that
-    still waits for approval is hatched: it changes nothing yet.
+    Plans are shown with the exceptions and holidays (ConfigMaps) that are among the files, or in the cluster.
+    An exception that still waits for approval is hatched: it changes nothing yet.
 
     Two weeks from today: `hibernator simulate -f plans/`
+
+    A plan in the cluster: `hibernator simulate plan/nights -n shop`
 
     March, as a picture: `hibernator simulate -f plans/ --from 2026-03-01 --to 2026-04-01 -o svg > march.svg`
     """
     from hibernator.cli.offline.simulate import run
+    from hibernator.cli.offline.source import Source
 
-    run(filename, start, end, output, width, context.obj)
+    source = Source(filename or (), names or (), place, everywhere)
+    run(source, start, end, output, width, run_.obj)
 
 
 def validate(filename: Files) -> None:
@@ -98,15 +119,13 @@ def validate(filename: Files) -> None:
     run(filename)
 
 
+@spread
 def explain(
-    context: typer.Context,
-    filename: Files,
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME", help="The plan or scaler: its name, or namespace/name. All when absent."
-        ),
-    ] = None,
+    run_: typer.Context,
+    place: Place,
+    names: Annotated[list[str] | None, Named] = None,
+    filename: FilesOrNone = None,
+    everywhere: Everywhere = False,
     at: Annotated[
         str | None,
         typer.Option(
@@ -121,11 +140,14 @@ def explain(
 
     `hibernator explain dev -f plans/`
 
+    `hibernator explain plan/nights -n shop`
+
     `hibernator explain -f plan.yaml --at 2026-12-25T09:00:00Z`
     """
     from hibernator.cli.offline.explain import run
+    from hibernator.cli.offline.source import Source
 
-    run(filename, name, at, context.obj)
+    run(Source(filename or (), names or (), place, everywhere), at, run_.obj)
 
 
 def diff(

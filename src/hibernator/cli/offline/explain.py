@@ -5,52 +5,30 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 from whenever import Instant
 
-from hibernator.api.structural import guess
 from hibernator.cli import times
-from hibernator.cli.exits import CliError
 from hibernator.cli.offline import out
 from hibernator.cli.offline.pictures.terminal import wrapped
 from hibernator.cli.offline.pictures.tones import words
 from hibernator.cli.offline.ranges import years_of
-from hibernator.cli.offline.scene import Resource, Scene
-from hibernator.cli.offline.setting import read_scene
+from hibernator.cli.offline.scene import Resource
+from hibernator.cli.offline.source import Source
 from hibernator.cli.offline.spells import Spell, spell
 from hibernator.schedule.explanation import Rule
 from hibernator.schedule.ticks import DAY, HOUR, MINUTE, from_instant
 from hibernator.schedule.zones import Zone, local_text
 
 
-def run(files: Sequence[str], name: str | None, at: str | None, now: Instant | None) -> None:
+def run(source: Source, at: str | None, now: Instant | None) -> None:
     moment = times.parse("--at", at)
-    now = now or Instant.now()
-    scene = read_scene(files, years_of(now, moment))
+    now = now or source.now()
+    scene = source.scene(years_of(now, moment))
     console = out.console(None)
-    for number, resource in enumerate(_chosen(scene, name)):
+    for number, resource in enumerate(scene.resources):
         if number:
             out.lines(console, [Text()])
         when = moment.seen_from(resource.zone.name, now) if moment else now
         out.lines(console, _explained(resource, when, console.width))
     out.notes(scene.notes)
-
-
-def _chosen(scene: Scene, name: str | None) -> Sequence[Resource]:
-    """What was named, by its name or by namespace and name; everything, if nothing was."""
-    if name is None:
-        return scene.resources
-    found = [each for each in scene.resources if name in {each.name, f"{each.namespace}/{each.name}"}]
-    if found:
-        return found
-    names = sorted({each.name for each in scene.resources})
-    bent = next((each for each in scene.resources for bent in each.exceptions if bent.name == name), None)
-    if bent:
-        raise CliError(
-            f"{name} is an exception.", hint=f"Explain its plan: hibernator explain {bent.name} -f FILE"
-        )
-    meant = guess(name, names)
-    raise CliError(
-        f"There is no {name} in these files.",
-        hint=f"Did you mean {meant}?" if meant else f"There are {', '.join(names)}.",
-    )
 
 
 def _explained(resource: Resource, moment: Instant, width: int) -> Iterator[Text]:

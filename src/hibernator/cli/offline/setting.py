@@ -1,11 +1,11 @@
-"""From the names after `-f` to a scene: what all commands that show timelines begin with."""
+"""From files or a cluster to a scene: what all commands that show timelines begin with."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from hibernator.cli.exits import CliError
 from hibernator.cli.offline.checks import timing_mistakes
-from hibernator.cli.offline.loading.documents import load
+from hibernator.cli.offline.loading.documents import Document, Mistake, load
 from hibernator.cli.offline.migrate import is_old, migrated, order
 from hibernator.cli.offline.report import refuse
 from hibernator.cli.offline.scene import Scene, stage
@@ -18,13 +18,24 @@ def read_scene(files: Sequence[str], years: range) -> Scene:
     Only in these years are there holidays from ConfigMaps.
     """
     loaded = load(files)
-    mistakes = list(loaded.mistakes)
-    for document in loaded.documents:
+    scene = scene_of(loaded.documents, years, loaded.mistakes)
+    if not scene.resources:
+        raise CliError(
+            "There is no HibernatePlan and no TimeWindowScaler in these files.",
+            hint="Name the files that have them: hibernator simulate -f plan.yaml",
+        )
+    return scene
+
+
+def scene_of(written: Sequence[Document], years: range, known: Sequence[Mistake] = ()) -> Scene:
+    """Everything in documents that has a timeline."""
+    mistakes = list(known)
+    for document in written:
         mistakes += timing_mistakes(document)
-    mistakes += duplicates(loaded.documents)
+    mistakes += duplicates(written)
     refuse(mistakes)
     documents, notes = [], []
-    for document in loaded.documents:
+    for document in written:
         modern = migrated(document)
         documents.append(modern.document)
         if is_old(document):
@@ -33,9 +44,4 @@ def read_scene(files: Sequence[str], years: range) -> Scene:
             )
             notes += modern.notes
     scene = stage(documents, years)
-    if not scene.resources:
-        raise CliError(
-            "There is no HibernatePlan and no TimeWindowScaler in these files.",
-            hint="Name the files that have them: hibernator simulate -f plan.yaml",
-        )
     return replace(scene, notes=(*notes, *scene.notes))

@@ -1,6 +1,4 @@
-"""`hibernator simulate`: timelines of everything in the files, as text, JSON, a picture or a calendar."""
-
-from collections.abc import Sequence
+"""`hibernator simulate`: timelines of files or of a cluster, as text, JSON, a picture or a calendar."""
 
 from whenever import Instant
 
@@ -11,22 +9,22 @@ from hibernator.cli.offline.pictures import contract, svg, terminal
 from hibernator.cli.offline.pictures.strips import Strip, strip
 from hibernator.cli.offline.ranges import Range, years_of
 from hibernator.cli.offline.scene import Scene
-from hibernator.cli.offline.setting import read_scene
+from hibernator.cli.offline.source import Source
 
 DAYS = 14
 
 
 def run(
-    files: Sequence[str],
+    source: Source,
     start: str | None,
     end: str | None,
     output: Output,
     width: int | None,
     now: Instant | None,
 ) -> None:
-    now = now or Instant.now()
+    now = now or source.now()
     period = Range(times.parse("--from", start), times.parse("--to", end), DAYS)
-    scene = read_scene(files, years_of(now, period.start, period.end))
+    scene = source.scene(years_of(now, period.start, period.end))
     strips = laid_out(scene, period, now)
     match output:
         case Output.JSON:

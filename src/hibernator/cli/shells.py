@@ -1,0 +1,30 @@
+"""`hibernator completion`: what a shell needs to complete commands, options and names."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class Shell(StrEnum):
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+    POWERSHELL = "powershell"
+
+
+def completion(
+    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh, fish or powershell.")],
+) -> None:
+    """Print the script that lets a shell complete commands, options and names.
+
+    For bash: `source <(hibernator completion bash)`
+
+    For zsh, after `compinit`: `source <(hibernator completion zsh)`
+
+    For fish: `hibernator completion fish | source`
+    """
+    from typer import completion as shells
+
+    script = vars(shells)["get_completion_script"]  # what `--show-completion` prints; typed as private
+    typer.echo(script(prog_name="hibernator", complete_var="_HIBERNATOR_COMPLETE", shell=shell.value))
