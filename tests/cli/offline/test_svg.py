@@ -117,3 +117,11 @@ def test_every_timeline_becomes_a_picture_without_holes(scene: tuple[datetime, l
     root = picture(*documents[:1], start=start.isoformat(), end=(start + timedelta(days=5)).isoformat())
     drawn = [box for name in ("asleep", "awake") for box in boxes(root, name)]
     assert abs(sum(end - begin for begin, end, _ in drawn) - 5 * 24) < 0.5
+
+
+def test_a_reader_that_knows_no_variables_finds_a_colour_before_each() -> None:
+    pairs = re.findall(r"(?:(fill|stroke):(#[0-9a-f]{6});)?(fill|stroke):var\(--([a-z-]+)\)", STYLE)
+    assert len(pairs) == STYLE.count("var(") > 20
+    for before, colour, what, name in pairs:
+        assert before == what, name
+        assert f"--{name}:{colour};" in STYLE.splitlines()[0]  # as on a light screen

@@ -16,7 +16,7 @@ _LIGHT = {
     "edge": "#d1d9e0",
     "text": "#1f2328",
     "quiet": "#59636e",
-    "line": "#1f232822",
+    "line": "#1f2328",
     "lane": "#eff2f5",
     "asleep": "#3d4b94",
     "asleep-holiday": "#1b7c83",
@@ -36,7 +36,7 @@ _DARK = {
     "edge": "#3d444d",
     "text": "#f0f6fc",
     "quiet": "#9198a1",
-    "line": "#f0f6fc26",
+    "line": "#f0f6fc",
     "lane": "#1a2029",
     "asleep": "#33418f",
     "asleep-holiday": "#146c74",
@@ -58,27 +58,40 @@ def _variables(colours: dict[str, str]) -> str:
     return "svg{" + "".join(f"--{name}:{colour};" for name, colour in colours.items()) + "}"
 
 
+def _fill(name: str) -> str:
+    return _both("fill", name)
+
+
+def _stroke(name: str) -> str:
+    return _both("stroke", name)
+
+
+def _both(what: str, name: str) -> str:
+    """A colour for readers that know no variables (Inkscape, rsvg, mail, PDF), then for those that do."""
+    return f"{what}:{_LIGHT[name]};{what}:var(--{name})"
+
+
 STYLE = "\n".join(
     [
         _variables(_LIGHT),
         "@media (prefers-color-scheme: dark){" + _variables(_DARK) + "}",
-        f"text{{font-family:{_FONT};font-size:12px;fill:var(--text)}}",
+        f"text{{font-family:{_FONT};font-size:12px;{_fill('text')}}}",
         ".title{font-size:15px;font-weight:600}",
-        ".quiet{fill:var(--quiet)}",
+        f".quiet{{{_fill('quiet')}}}",
         ".small{font-size:11px}",
-        ".number{font-size:11px;font-weight:600;fill:var(--on-bar)}",
-        ".paper{fill:var(--paper);stroke:var(--edge)}",
-        ".lane{fill:var(--lane)}",
-        ".line{stroke:var(--line)}",
-        ".bar{fill:var(--bar)}",
-        ".bar-holiday{fill:var(--bar-holiday)}",
+        f".number{{font-size:11px;font-weight:600;{_fill('on-bar')}}}",
+        f".paper{{{_fill('paper')};{_stroke('edge')}}}",
+        f".lane{{{_fill('lane')}}}",
+        f".line{{{_stroke('line')};stroke-opacity:.14}}",
+        f".bar{{{_fill('bar')}}}",
+        f".bar-holiday{{{_fill('bar-holiday')}}}",
         ".would-wake{fill:url(#wake)}",
         ".would-sleep{fill:url(#sleep)}",
-        ".would-wake,.would-sleep{stroke:var(--proposed);stroke-width:1.5}",
-        ".proposed-text{fill:var(--proposed)}",
-        ".holiday-text{fill:var(--holiday)}",
-        ".exception-text{fill:var(--exception)}",
-        ".missing{fill:var(--paper);stroke:var(--quiet);stroke-dasharray:2 2}",
-        *(f".{name}{{fill:var(--{name})}}" for name in CLASSES.values()),
+        f".would-wake,.would-sleep{{{_stroke('proposed')};stroke-width:1.5}}",
+        f".proposed-text{{{_fill('proposed')}}}",
+        f".holiday-text{{{_fill('holiday')}}}",
+        f".exception-text{{{_fill('exception')}}}",
+        f".missing{{{_fill('paper')};{_stroke('quiet')};stroke-dasharray:2 2}}",
+        *(f".{name}{{{_fill(name)}}}" for name in CLASSES.values()),
     ]
 )
