@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,6 +106,18 @@ def test_the_front_door_says_of_a_command_what_it_says_of_itself(name: str) -> N
     command = loaded(name, entry.where)
     assert command.name == name
     assert " ".join(command.help.partition("\n\n")[0].split()) == entry.help
+
+
+@pytest.mark.parametrize("words", ["crds", "simulate -f docs/examples --from 2026-01-01 --to 2028-01-01"])
+def test_a_reader_that_has_seen_enough_is_no_error(words: str) -> None:
+    command = [sys.executable, "-m", "hibernator.cli.main", *words.split()]
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=root) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
 
 
 def test_a_mistyped_command_is_guessed() -> None:

@@ -126,12 +126,19 @@ def _print_text(findings: list["Finding"]) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    from hibernator.cli.doctoring.grouping import one_cause
+
     console = Console(highlight=False, soft_wrap=True)
     wide = max(len(finding.about) for finding in findings)
-    for finding in findings:
-        level = Text(f"{finding.level:5}", style=_COLOURS[finding.level])
-        console.print(Text.assemble(level, f" {finding.about:{wide}}  {finding.saw}"))
-        if finding.fix and finding.level != "ok":
-            console.print(Text(f"      {'':{wide}}  → {finding.fix}"))
+    for group in one_cause(findings):
+        for finding in group.shown:
+            level = Text(f"{finding.level:5}", style=_COLOURS[finding.level])
+            console.print(Text.assemble(level, f" {finding.about:{wide}}  {finding.saw}"))
+        if group.more:
+            console.print(
+                Text(f"      {'':{wide}}  and {group.more} more like these; -o json has all of them")
+            )
+        if group.fix:
+            console.print(Text(f"      {'':{wide}}  → {group.fix}"))
     counts = {level: sum(finding.level == level for finding in findings) for level in _COLOURS}
     console.print(", ".join(f"{count} {level}" for level, count in counts.items() if count))

@@ -15,6 +15,10 @@ class Exit(IntEnum):
     INTERRUPTED = 130  # Ctrl-C
 
 
+class ReaderGoneError(Exception):
+    """The reader of the output has seen enough. Not an `OSError`, which Typer would end with a 1."""
+
+
 class CliError(Exception):
     """Ends a command with a sentence for a person; never with a traceback."""
 

@@ -5,13 +5,16 @@ takes to run. So the front door knows each by its name, its module and its first
 list them, to complete their names and to guess what a mistyped one was meant to be.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, ClassVar, Final, NamedTuple
 
 import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
+
+from hibernator.cli.exits import ReaderGoneError
 
 _MARKUP: Final = "markdown"  # help texts are reflowed to the width of the terminal
 
@@ -38,10 +41,26 @@ class LazyGroup(TyperGroup):
         name, command, rest = super().resolve_command(ctx, args)
         return name, loaded(name, self.entries[name].where) if name else command, rest
 
+    def make_context(self, *arguments: Any, **more: Any) -> Any:
+        with _readers():
+            return super().make_context(*arguments, **more)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _readers():
+            return super().invoke(ctx)
+
     def load(self) -> None:
         """Import every command, for those who want to know all about all of them."""
         for name, entry in self.entries.items():
             self.add_command(loaded(name, entry.where))
+
+
+@contextmanager
+def _readers() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise ReaderGoneError from error
 
 
 def loaded(name: str, where: str) -> Any:

@@ -7,7 +7,7 @@ import typer
 
 from hibernator import __version__
 from hibernator.cli.commands import COMMANDS
-from hibernator.cli.exits import CliError, Exit
+from hibernator.cli.exits import CliError, Exit, ReaderGoneError
 from hibernator.cli.lazy import LazyGroup
 from hibernator.cli.plain import forgive
 
@@ -48,18 +48,29 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         forgive(stream)
     try:
+        code = _ended()
+        sys.stdout.flush()
+    except (ReaderGoneError, BrokenPipeError):
+        # The reader has seen enough (`| head`); Python must not complain about it while it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = Exit.OK
+    sys.exit(code)
+
+
+def _ended() -> int | str | None:
+    """Run the command, and say how it ended."""
+    try:
         app()
     except CliError as error:
         typer.echo(f"error: {error}", err=True)
         if error.hint:
             typer.echo(error.hint, err=True)
-        sys.exit(error.code)
+        return error.code
     except KeyboardInterrupt:
-        sys.exit(Exit.INTERRUPTED)
-    except BrokenPipeError:
-        # The reader went away (`| head`); Python must not complain about it while it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(Exit.OK)
+        return Exit.INTERRUPTED
+    except SystemExit as end:
+        return end.code
+    return Exit.OK
 
 
 if __name__ == "__main__":
