@@ -9,14 +9,16 @@ from typing import Final
 
 from whenever import Instant
 
-from hibernator.cli.offline import times
+from hibernator.cli import times
 from hibernator.cli.offline.pictures import svg
+from hibernator.cli.offline.ranges import Range, years_of
 from hibernator.cli.offline.setting import read_scene
 from hibernator.cli.offline.simulate import laid_out
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "guides" / "cookbook.md"
 FOLDER: Final = Path("docs/images/cookbook")
 _RECIPE: Final = re.compile(r"^```yaml (\S+)\.yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_NOW: Final = Instant.from_utc(2026, 3, 2)
 _WEEK: Final = ("2026-03-02", "2026-03-09")
 _PERIODS: Final = {
     "holidays": ("2026-05-11", "2026-05-18"),
@@ -36,9 +38,9 @@ def outputs() -> Iterator[tuple[Path, partial[str]]]:
 
 def picture(name: str, text: str) -> str:
     start, end = _PERIODS.get(name, _WEEK)
-    period = times.Range(times.parse("--from", start), times.parse("--to", end), days=7)
+    period = Range(times.parse("--from", start), times.parse("--to", end), days=7)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"{name}.yaml")
         file.write_text(text, encoding="utf-8")
-        years = times.years_of(Instant.MIN, period.start, period.end)
-        return svg.render(laid_out(read_scene([str(file)], years), period, now=Instant.MIN))
+        years = years_of(_NOW, period.start, period.end)
+        return svg.render(laid_out(read_scene([str(file)], years), period, now=_NOW))
