@@ -30,7 +30,7 @@ from hibernator.executors.registry import Registry
 from hibernator.kube.together import together
 
 SLICE: Final = 250  # items of a plan between two writes of its status
-AT_ONCE: Final = 16  # items of all plans together
+AT_ONCE: Final = 32  # items of all plans together, as many as the client has connections to share
 SETTLE_SECONDS: Final = 5.0
 FAILURES: Final = frozenset({"failed", "hopeless"})
 _TOLD: Final = 3  # failures that are told by name
