@@ -1,5 +1,6 @@
 """Workloads asleep and awake on the real API server, item by item."""
 
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -8,6 +9,7 @@ from whenever import Instant
 
 from hibernator.api.hibernateplan import Target
 from hibernator.api.parameters import LabelRequirement, LabelSelector
+from hibernator.decisions.sleepmark import LABEL, MARK
 from hibernator.executors.protocol import Item, Job, Permanent, Saved
 from hibernator.executors.workloadscaler import WorkloadScaler, selector_text
 from hibernator.executors.workloadscaler_kinds import quantity
@@ -142,6 +144,68 @@ async def test_what_sleeps_for_another_plan_is_left_to_that_one(
     assert (seen.restore, seen.note) == (None, f"put to sleep by {scene.namespace}/nights")
     await executor.wake(job(scene, plan="other"), saved(item))
     assert scene.replicas() == 0
+
+
+async def test_a_mark_that_cannot_be_used_counts_as_none(scene: PlanScene, executor: WorkloadScaler) -> None:
+    scene.apply(workload(replicas=3))
+    (item,) = await executor.discover(job(scene))
+    await executor.sleep(job(scene), saved(item))
+    for was in ({"replicas": "many"}, {"replicas": -1}, {"replicas": True}, {"limits": 3}, "nothing"):
+        text = json.dumps({"plan": f"{scene.namespace}/nights", "target": "all", "was": was})
+        scene.cluster.kubectl(
+            "annotate", "deployment/web", "-n", scene.namespace, "--overwrite", f"{MARK}={text}"
+        )
+        assert await executor.asleep(job(scene)) == ()
+        (seen,) = await executor.discover(job(scene))
+        assert (seen.restore, seen.note) == (None, "was asleep already")
+    await executor.wake(job(scene), saved(item))
+    assert scene.replicas() == 3
+
+
+async def test_restore_data_that_names_nothing_is_refused_in_words(
+    scene: PlanScene, executor: WorkloadScaler
+) -> None:
+    with pytest.raises(Permanent, match="is no item"):
+        await executor.wake(job(scene), Saved(key="Deployment/web", restore={}))
+    wrong = Saved(key=f"Deployment/{scene.namespace}/web", restore={"replicas": "3"})
+    with pytest.raises(Permanent, match="cannot be used"):
+        await executor.wake(job(scene), wrong)
+    with pytest.raises(Permanent, match="never touched"):
+        await executor.wake(job(scene), Saved(key="Deployment/kube-system/coredns", restore={}))
+
+
+async def test_a_scaled_object_whose_mark_names_something_of_others_leads_nowhere(
+    scene: PlanScene, executor: WorkloadScaler
+) -> None:
+    scene.apply(
+        workload(replicas=2),
+        custom("keda.sh/v1alpha1", "ScaledObject", "web", scaleTargetRef={"name": "web"}),
+    )
+    text = json.dumps(
+        {
+            "plan": f"{scene.namespace}/nights",
+            "target": "all",
+            "item": "Deployment/default/victim",
+            "was": {"replicas": 99},
+        }
+    )
+    place = ("scaledobject/web", "-n", scene.namespace)
+    scene.cluster.kubectl("annotate", *place, f"{MARK}={text}")
+    scene.cluster.kubectl("label", *place, f"{LABEL}=x")
+    (item,) = await executor.asleep(job(scene))
+    assert item.key == f"Deployment/{scene.namespace}/web"
+
+
+async def test_a_kind_that_names_no_number_wakes_without_one(
+    scene: PlanScene, executor: WorkloadScaler
+) -> None:
+    scene.apply(custom("argoproj.io/v1alpha1", "Rollout", "canary"))
+    work = job(scene, "rollouts.argoproj.io")
+    (item,) = await executor.discover(work)
+    await executor.sleep(work, saved(item))
+    assert scene.replicas("canary", "rollouts") == 0
+    await executor.wake(work, saved(item))
+    assert "replicas" not in scene.get("rollouts", "canary")["spec"]
 
 
 async def test_what_is_gone_or_another_of_the_same_name_is_left_so(

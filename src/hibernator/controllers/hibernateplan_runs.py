@@ -5,11 +5,12 @@ mind. A process that comes after a crash begins the attempt again; whatever was 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 import msgspec
+import structlog
 from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
@@ -34,6 +35,8 @@ AT_ONCE: Final = 32  # items of all plans together, as many as the client has co
 SETTLE_SECONDS: Final = 5.0
 FAILURES: Final = frozenset({"failed", "hopeless"})
 _TOLD: Final = 3  # failures that are told by name
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +223,7 @@ class Runner:
         marked = {item.key: item for item in await executor.asleep(job)}
         todo = {item.key: item for item in _saved(kept.sleeping)} if kept else {}
         unmarked = todo.keys() - marked.keys()
-        covered = await self._covered(executor, job) if unmarked else frozenset[str]()
+        covered = await self._covered(executor, job, unmarked) if unmarked else ()
         for key, item in marked.items():
             known = todo.get(key)
             was = item.restore or {}
@@ -233,19 +236,20 @@ class Runner:
             todo[key] = replace(todo[key], covered=key in covered)
         return [todo[key] for key in sorted(todo)]
 
-    async def _covered(self, executor: Executor, job: Job) -> frozenset[str]:
-        """The keys of what the target covers as the plan has it now."""
+    async def _covered(self, executor: Executor, job: Job, keys: Collection[str]) -> Collection[str]:
+        """Those of the keys that the target covers as the plan has it now."""
         wanted = job.wanted
         if wanted is None or (wanted.type, wanted.connector_ref) != (
             job.target.type,
             job.target.connector_ref,
         ):
-            return frozenset()
+            return ()
         try:
             found = await executor.discover(replace(job, target=wanted))
         except Permanent:
-            return frozenset()
-        return frozenset(item.key for item in found)
+            # It cannot be told. Then what slept by the very same words is woken by them.
+            return keys if wanted == job.target else ()
+        return {item.key for item in found}
 
     async def _release(self, job: Job, before: Stored, gone: dict[str, Entry]) -> None:
         """Wake what the plan does not cover any more, before it is forgotten."""
@@ -287,6 +291,12 @@ class Runner:
                     await act(item)
                 except ExecutorError as error:
                     failed[item.key] = error
+                except (LookupError, TypeError, ValueError) as error:
+                    # Restore data that was edited by hand: it must not hold up the other items.
+                    log.exception("restore document unusable", item=item.key)
+                    failed[item.key] = Permanent(
+                        f"what is kept of it cannot be used ({error!r}). Correct the restore data."
+                    )
 
         await together(map(one, items))
 

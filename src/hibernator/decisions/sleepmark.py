@@ -18,6 +18,7 @@ from hibernator.decisions.hibernateplan_restore import DOMAIN
 LABEL: Final = f"{DOMAIN}/asleep"  # on every sleeper, with the uid of the plan: what to select by
 MARK: Final = f"{DOMAIN}/asleep-by"
 TRACE: Final = f"{DOMAIN}/woken-by"
+_MOST: Final = 2**31  # replicas are an int32
 
 
 class Mark(Model):
@@ -48,9 +49,22 @@ def read_mark(annotations: Mapping[str, str]) -> Mark | None:
     if not text.startswith("{"):  # earlier versions wrote the name of the plan and nothing else
         return Mark(plan=text)
     try:
-        return msgspec.json.decode(text, type=Mark)
-    except msgspec.MsgspecError:
+        mark = msgspec.json.decode(text, type=Mark)
+    except (msgspec.MsgspecError, RecursionError):
         return None
+    return mark if is_usable(mark.was or {}) else None
+
+
+def is_usable(was: Mapping[str, Any]) -> bool:
+    """Whether a restore document can be written back. People can edit marks as well as restore data."""
+    replicas, paused, limits = was.get("replicas"), was.get("pausedReplicas"), was.get("limits")
+    whole = isinstance(replicas, int) and not isinstance(replicas, bool) and 0 <= replicas < _MOST
+    return (
+        (replicas is None or whole)
+        and (paused is None or isinstance(paused, str))
+        and (limits is None or isinstance(limits, dict))
+        and isinstance(was.get("scaledObject", ""), str)
+    )
 
 
 def to_metadata(mark: Mark) -> dict[str, Any]:

@@ -145,7 +145,7 @@ async def _read(client: Client, item: Saved) -> NodePool | None:
         found = await client.get(NODE_POOLS, item.key.partition("/")[2])
     except errors.NotFound:
         return None
-    return pool_of(found) if found.metadata.uid == item.restore["uid"] else None
+    return pool_of(found) if found.metadata.uid == item.restore.get("uid") else None
 
 
 async def _write(

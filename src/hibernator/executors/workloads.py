@@ -23,6 +23,7 @@ from hibernator.decisions.scaling import (
     to_wake,
 )
 from hibernator.decisions.sleepmark import TRACE, Mark, read_mark
+from hibernator.executors.protocol import Permanent
 from hibernator.executors.workloadscaler_kinds import Anything, Sort, sort_of, workload_of
 from hibernator.kube import errors
 from hibernator.kube.client import Client
@@ -59,8 +60,7 @@ class Thing:
     def to_wake(self, was: Mapping[str, Any], trace: str) -> Patch:
         if self.keda:
             return to_unpause(self.keda, was.get("pausedReplicas"), trace)
-        replicas = was.get("replicas", 1)
-        return to_wake(self.workload, None if replicas is None else int(replicas), trace)
+        return to_wake(self.workload, was.get("replicas", 1), trace)
 
     def to_leave_awake(self, trace: str) -> Patch:
         return to_leave_awake(self.place, trace)
@@ -89,6 +89,15 @@ def restore_of(thing: Thing, scaled: ScaledObject | None) -> dict[str, Any]:
     return kept
 
 
+def parts_of(key: str) -> tuple[str, str, str]:
+    """The kind, the namespace and the name of an item."""
+    kind, _, rest = key.partition("/")
+    namespace, _, name = rest.partition("/")
+    if not (kind and namespace and name) or "/" in name:
+        raise Permanent(f"restore data: {key!r} is no item. Write KIND/NAMESPACE/NAME, or remove it.")
+    return kind, namespace, name
+
+
 @dataclass(frozen=True, slots=True)
 class Whole:
     """Everything that the API server says of it; only for the moment of a look."""
@@ -100,7 +109,7 @@ class Whole:
 
 async def read_whole(client: Client, key: str, was: Mapping[str, Any]) -> Whole | None:
     """The very thing that was saved, if it is still there."""
-    label, namespace, name = key.split("/")
+    label, namespace, name = parts_of(key)
     sort = await sort_of(client, label)
     try:
         found = await client.get(sort.kind, name, namespace)

@@ -15,7 +15,7 @@ from hibernator.api.hibernateplan import Target
 from hibernator.api.parameters import LabelSelector, WorkloadScalerParameters
 from hibernator.api.planstatus import Rest
 from hibernator.decisions.scaling import Patch
-from hibernator.decisions.sleepmark import LABEL, Mark, read_mark
+from hibernator.decisions.sleepmark import LABEL, Mark, is_usable, read_mark
 from hibernator.executors.clusters import Clusters
 from hibernator.executors.insist import insist, typed
 from hibernator.executors.protocol import (
@@ -27,7 +27,15 @@ from hibernator.executors.protocol import (
     Saved,
     parameters,
 )
-from hibernator.executors.workloads import Thing, read, read_whole, restore_of, thing_of, write
+from hibernator.executors.workloads import (
+    Thing,
+    parts_of,
+    read,
+    read_whole,
+    restore_of,
+    thing_of,
+    write,
+)
 from hibernator.executors.workloadscaler_kinds import (
     Anything,
     Sort,
@@ -77,7 +85,9 @@ class WorkloadScaler(Executor):
         await insist(item.key, item.seen, lambda: read(client, item.key, item.restore), act)
 
     async def wake(self, job: Job, item: Saved) -> None:
-        if not self._may_touch(item.key.split("/")[1]):
+        if not is_usable(item.restore):
+            raise Permanent(f"{item.key}: what the restore data says of it cannot be used. Correct it.")
+        if not self._may_touch(parts_of(item.key)[1]):
             raise Permanent(
                 f"{item.key} is in a namespace that is never touched. Remove it from the restore data."
             )
@@ -176,16 +186,20 @@ async def _sleepers(client: Client, namespace: str, sorts: Iterable[Sort], job: 
                 thing = thing_of(sort, found, None)
                 if item := _marked(thing.mark, thing.key, job, thing):
                     items.append(item)
+    by_kind = {(sort.kind.group, sort.kind.kind): sort for sort in sorts}
     for scaled in await _scaled_objects(client, namespace, LABEL):
-        mark = read_mark(scaled.metadata.annotations)
-        if item := _marked(mark, mark.item if mark else "", job, None):
-            items.append(item)
+        group, kind, name = _scales(scaled)
+        # By what it scales, not by what its mark says: that may name something of others.
+        if found_sort := by_kind.get((group, kind)):
+            mark = read_mark(scaled.metadata.annotations)
+            if item := _marked(mark, f"{found_sort.label}/{namespace}/{name}", job, None):
+                items.append(item)
     return items
 
 
 def _marked(mark: Mark | None, key: str, job: Job, thing: Thing | None) -> Item | None:
     """The item as its mark has it, if this plan has put it to sleep for this target."""
-    if mark is None or not key or mark.was is None:
+    if mark is None or mark.was is None:
         return None
     if (mark.plan, mark.target) != (job.owner, job.target.name):
         return None
