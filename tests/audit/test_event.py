@@ -10,7 +10,19 @@ from whenever import Instant
 
 from hibernator.api.core import DEPLOYMENTS, Deployment
 from hibernator.api.meta import ObjectMeta
-from hibernator.audit.event import SOMEBODY, Actor, Resource, canonical, clean, event, person, transition_id
+from hibernator.audit.event import (
+    LONGEST_DATA,
+    SOMEBODY,
+    Actor,
+    Resource,
+    canonical,
+    clean,
+    event,
+    from_json,
+    person,
+    to_json,
+    transition_id,
+)
 from support.trail import ANY_DATA, ANY_TEXT, NOON, plan, slept
 
 
@@ -135,3 +147,49 @@ def test_an_event_cannot_be_changed() -> None:
     with pytest.raises(AttributeError):
         slept(1).id = "other"
     assert isinstance(slept(1).data, msgspec.Raw)
+
+
+@given(ANY_DATA, st.integers(min_value=0, max_value=60_000))
+def test_the_data_of_an_event_is_bounded_and_says_what_was_cut(data: dict[str, Any], more: int) -> None:
+    told = event("hibernateplan.sleep.started", plan(), at=NOON, data=data | {"long": "x" * more, "cycle": 7})
+    kept = json.loads(bytes(told.data))
+    assert len(bytes(told.data)) <= LONGEST_DATA
+    if len(bytes(canonical(data | {"long": "x" * more, "cycle": 7}))) <= LONGEST_DATA:
+        assert "cut" not in kept or "cut" in data
+    elif more > LONGEST_DATA:
+        assert "long" in kept["cut"]
+        assert kept.get("cycle") == 7 or len(data) > 10
+
+
+def sent(**changes: Any) -> str:
+    return json.dumps(json.loads(to_json(slept(1))) | changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"error": "\0"},
+        {"error": "x" * 5000},
+        {"id": "x" * 500},
+        {"actor": {"type": "user", "id": "\0"}},
+        {"resource": {"kind": "K" * 300, "name": "n"}},
+        {"durationMs": 2**63},
+        {"version": 10**30},
+        {"data": {"long": "x" * 40_000}},
+        {"data": [1]},
+    ],
+)
+def test_what_no_database_could_hold_is_no_event(changes: dict[str, Any]) -> None:
+    """Others may write where it comes from, and it must not keep what lies behind it out of the trail."""
+    with pytest.raises(msgspec.DecodeError):
+        from_json(sent(**changes))
+
+
+def test_what_is_nested_without_end_is_no_event() -> None:
+    with pytest.raises(msgspec.DecodeError):
+        from_json(sent(data={"a": 1}).replace('{"a": 1}', '{"a":' + "[" * 100_000 + "]" * 100_000 + "}"))
+
+
+def test_every_event_can_be_sent_and_read_back() -> None:
+    told = event("hibernateplan.sleep.failed", plan(), at=NOON, error="x" * 9000, data={"long": "y" * 90_000})
+    assert from_json(to_json(told)) == told

@@ -9,7 +9,7 @@ from whenever import Instant, TimeDelta
 
 from decisions.scaler_seen import MONDAY_10, bodies, deployment, place, seen
 from hibernator.api.timewindowscaler import TimeWindowScalerStatus
-from hibernator.decisions.scaler_mark import Mark
+from hibernator.decisions.scaler_mark import ANNOTATION, Mark, read_mark
 from hibernator.decisions.timewindowscaler import decide
 from hibernator.decisions.timewindowscaler_terms import Trouble
 
@@ -127,3 +127,22 @@ def test_a_grace_is_in_the_journal_from_its_start_to_its_end() -> None:
     over = seen(deployment(1), msgspec.to_builtins(start.status), gracePeriodSeconds=120, mark=mark(1, 5, 1))
     end = decide(over, Instant("2026-03-02T17:02:00Z"))
     assert journal(end.status)[1:] == [(2, "scaled"), (3, "grace.ended")]
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"number": 10**30},
+        {"number": 0},
+        {"at": "2026-03-02T10:00:00"},
+        {"from": -1},
+        {"to": 2**31},
+        {"window": "x" * 100_000},
+        {"scaler": "u" * 100_000},
+    ],
+)
+def test_a_mark_that_somebody_forged_counts_only_within_bounds(forged: dict[str, Any]) -> None:
+    """It goes into the status and into the audit trail, and who may write the target may write it."""
+    true = msgspec.json.decode(msgspec.json.encode(mark(1, 1, 5)))
+    assert read_mark({ANNOTATION: msgspec.json.encode(true).decode()}) == mark(1, 1, 5)
+    assert read_mark({ANNOTATION: msgspec.json.encode(true | forged).decode()}) is None

@@ -14,6 +14,11 @@ from hibernator.api.kind import Kind
 OWN_CHANNELS: Final = ("", "api", "cli", "kubectl")  # those through which people write for themselves
 USER: Final = "request.userInfo.username"
 IS_NEW: Final = "oldObject == null"
+CLEANERS: Final = (
+    "system:kube-controller-manager",  # where its controllers have no accounts of their own
+    "system:serviceaccount:kube-system:generic-garbage-collector",
+    "system:serviceaccount:kube-system:namespace-controller",
+)
 
 _API: Final = "admissionregistration.k8s.io/v1"
 
@@ -92,6 +97,14 @@ def may(verb: str, kind: Kind[Any], part: str = "") -> str:
     return (
         f"authorizer.group({quoted(kind.group)}).resource({quoted(kind.plural)}){where}"
         f".namespace(request.namespace).name(request.name).check({quoted(verb)}).allowed()"
+    )
+
+
+def administrator(binding: str) -> str:
+    """Write the CEL that the user could as well delete the binding of this policy."""
+    return (
+        "authorizer.group('admissionregistration.k8s.io').resource('validatingadmissionpolicybindings')"
+        f".name({quoted(binding)}).check('delete').allowed()"
     )
 
 

@@ -8,16 +8,11 @@ of this policy.
 
 from typing import Final
 
-from hibernator.admission.policies import USER, Check, Policy, listed, quoted
+from hibernator.admission.policies import CLEANERS, USER, Check, Policy, administrator, listed, quoted
 from hibernator.api.core import CONFIG_MAPS
 from hibernator.decisions.hibernateplan_restore import LABEL, NAME_PREFIX
 
 _NAME: Final = "hibernator-restore-data"
-_CLEANERS: Final = (
-    "system:kube-controller-manager",  # where its controllers have no accounts of their own
-    "system:serviceaccount:kube-system:generic-garbage-collector",
-    "system:serviceaccount:kube-system:namespace-controller",
-)
 _CONTENT: Final = ("data", "binaryData", "metadata.?labels")
 
 
@@ -38,9 +33,8 @@ RESTORE_DATA: Final = Policy(
         "isKept": "oldObject != null && object != null && "
         + " && ".join(f"object.?{part} == oldObject.?{part}" for part in _CONTENT),
         "isRemoval": "request.operation == 'DELETE' || variables.isKept",
-        "isCleaner": f"{USER} in {listed(_CLEANERS)}",
-        "isAdministrator": "authorizer.group('admissionregistration.k8s.io')"
-        f".resource('validatingadmissionpolicybindings').name({quoted(_NAME)}).check('delete').allowed()",
+        "isCleaner": f"{USER} in {listed(CLEANERS)}",
+        "isAdministrator": administrator(_NAME),
     },
     checks=(
         Check(

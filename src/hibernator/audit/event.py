@@ -22,6 +22,11 @@ VERSION: Final = 1
 
 Channel = Literal["operator", "kubectl", "cli", "slack", "dashboard", "link", "mail", "api", "admission"]
 
+LONGEST_DATA: Final = 16_384  # bytes; parts of it may come from what somebody wrote
+_LONGEST_PART: Final = 1024
+_LONGEST_ERROR: Final = 4096
+_LARGEST: Final = 2**63 - 1
+
 _CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 _SAYABLE: Final = json.JSONDecoder(parse_constant=lambda _constant: None)
 
@@ -127,9 +132,9 @@ def event(
         correlation_id=clean(correlation_id),
         parent_id=clean(parent_id),
         cluster="",
-        data=canonical(data or {}),
+        data=_bounded(data or {}),
         duration_ms=duration_ms,
-        error=clean(error, 4096),
+        error=clean(error, _LONGEST_ERROR),
     )
 
 
@@ -150,6 +155,22 @@ def canonical(data: Mapping[str, Any] | msgspec.Struct) -> msgspec.Raw:
     return msgspec.Raw(_CANONICAL.encode(_SAYABLE.decode(json.dumps(plain))).encode(errors="replace"))
 
 
+def _bounded(data: Mapping[str, Any] | msgspec.Struct) -> msgspec.Raw:
+    """The data, or what is short of it with the names of what was cut."""
+    whole = canonical(data)
+    if len(bytes(whole)) <= LONGEST_DATA:
+        return whole
+    parts = {clean(key): value for key, value in json.loads(bytes(whole)).items()}
+    short: dict[str, Any] = {}
+    room = LONGEST_DATA // 2  # the other half is for the names
+    for key, value in parts.items():
+        size = len(bytes(canonical({key: value})))
+        if size <= _LONGEST_PART and size <= room:
+            short[key], room = value, room - size
+    cut = clean(", ".join(key for key in parts if key not in short), _LONGEST_PART)
+    return canonical(short | {"cut": cut})
+
+
 def as_text(value: object) -> str:
     """How the types that msgspec does not know go into JSON."""
     if isinstance(value, Instant):
@@ -163,8 +184,32 @@ def to_json(told: AuditEvent) -> str:
 
 
 def from_json(text: str) -> AuditEvent:
-    """What `to_json` made; anything else raises `msgspec.DecodeError`."""
-    return _DECODER.decode(text)
+    """What `to_json` made; anything else raises `msgspec.DecodeError`.
+
+    Others may have written there, too. What no database can hold would keep all that lies behind it waiting.
+    """
+    try:
+        told = _DECODER.decode(text)
+        is_sound = _is_sound(told)
+    except RecursionError as error:
+        raise msgspec.DecodeError("it is nested too deeply") from error
+    if not is_sound:
+        raise msgspec.DecodeError("it holds what no event can")
+    return told
+
+
+def _is_sound(told: AuditEvent) -> bool:
+    texts = {name: value for name in told.__struct_fields__ if isinstance(value := getattr(told, name), str)}
+    error = texts.pop("error")
+    return (
+        all(text == clean(text) for text in texts.values())
+        and error == clean(error, _LONGEST_ERROR)
+        and told.actor == _clean_actor(told.actor)
+        and told.resource == _clean_resource(told.resource)
+        and max(abs(told.version), abs(told.duration_ms or 0)) <= _LARGEST
+        and len(bytes(told.data)) <= LONGEST_DATA
+        and bytes(told.data).startswith(b"{")
+    )
 
 
 def clean(text: str, limit: int = 256) -> str:

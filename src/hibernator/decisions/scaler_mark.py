@@ -7,7 +7,7 @@ operator or a person had set the number.
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -17,14 +17,18 @@ from hibernator.decisions.scaling import Patch, annotated
 ANNOTATION: Final = "kyklos.io/scaled"
 
 
+# Whoever may write the target may write this, and it goes into the status and into the audit trail.
+Replicas = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+
+
 class Mark(Model):
-    scaler: str  # its uid: the next scaler of this target takes no word from it
-    number: int  # counts its scalings
-    at: datetime
-    old: int = msgspec.field(name="from")
-    new: int = msgspec.field(name="to")
-    wanted: int  # what the schedule asks for, of which an autoscaler may give less
-    window: str
+    scaler: Annotated[str, msgspec.Meta(max_length=64)]  # its uid: the next scaler takes no word from it
+    number: Annotated[int, msgspec.Meta(ge=1, le=2**53)]  # counts its scalings
+    at: Annotated[datetime, msgspec.Meta(tz=True)]
+    old: Replicas = msgspec.field(name="from")
+    new: Replicas = msgspec.field(name="to")
+    wanted: Replicas  # what the schedule asks for, of which an autoscaler may give less
+    window: Annotated[str, msgspec.Meta(max_length=256)]
     drift: bool = False  # whether somebody else had changed the number
 
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from hibernator.admission import (
     guard,
+    policies_audit,
     policies_authors,
     policies_exceptions,
     policies_remediations,
@@ -23,6 +24,7 @@ POLICIES: Final = (
     *policies_remediations.OUTCOMES,
     policies_authors.AUTHORS,
     policies_restore.RESTORE_DATA,
+    policies_audit.AUDIT_DATA,
 )
 
 
