@@ -28,11 +28,11 @@ def scene(crds: ClusterInTest, namespace: str) -> PlanScene:
     return PlanScene(crds, namespace)
 
 
-def hungry(cpu: str = "4", memory: str = "8Gi") -> dict[str, Any]:
+def hungry(asked: str = "requests") -> dict[str, Any]:
+    """Eight cores and 16 GiB."""
     made = workload(replicas=2)
     container = made["spec"]["template"]["spec"]["containers"][0]
-    requests = {"requests": {"cpu": cpu, "memory": memory}}
-    spec = {"containers": [{**container, "resources": requests}]}
+    spec = {"containers": [{**container, "resources": {asked: {"cpu": "4", "memory": "8Gi"}}}]}
     made["spec"]["template"] = {**made["spec"]["template"], "spec": spec}
     return made
 
@@ -83,6 +83,19 @@ async def test_a_night_is_counted_while_it_lasts_when_it_is_over_and_when_the_pl
         assert gone["total"] == over["total"]
         only = await shown(run, "2026-03-03T12:00:00Z", "--since", "2026-03-03T00:00:00Z")
         assert only["total"]["coreHours"] == 48.0
+
+
+@pytest.mark.parametrize("asked", ["requests", "limits"])
+async def test_a_dry_run_says_what_an_hour_would_save_and_counts_nothing(
+    scene: PlanScene, asked: str
+) -> None:
+    scene.create(hungry(asked=asked), plan(workloads("all", scene.namespace), dryRun=True))
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        (target,) = scene.plan_status()["targets"]
+        assert target["saving"] == {"cpuCores": 8.0, "memoryGiB": 16.0}
+        assert "saves 8 CPU cores and 16 GiB" in target["message"]
+        assert (await shown(run, "2026-03-02T22:00:00Z"))["items"] == []
 
 
 def told(type_: str, at: str, number: int, name: str = "nightly", **data: Any) -> AuditEvent:

@@ -146,8 +146,8 @@ class Runner:
             f"Dry run: {len(awake)} of {len(found)} items would sleep, which saves {saving.cpu_cores:g} CPU "
             f"cores and {saving.memory_gib:g} GiB of memory."
         )
-        skipped = len(found) - len(awake)
-        return Outcome(state="done", items=ItemCount(total=len(found), skipped=skipped), message=message)
+        items = ItemCount(total=len(found), skipped=len(found) - len(awake))
+        return Outcome(state="done", items=items, message=message, saving=saving)
 
     async def recover(self, job: Job, stored: dict[str, Stored]) -> None:
         """Write the restore data of a target anew from the marks of what sleeps for it."""

@@ -30,6 +30,7 @@ from hibernator.decisions.hibernateplan_status import (
     begin,
     finish,
     fold,
+    hourly,
     last_operation,
     last_result,
     reopen,
@@ -261,7 +262,11 @@ def _look(seen: Seen, status: HibernatePlanStatus, now: Instant) -> Decision:
             if name in known:
                 state: TargetState = "Skipped" if outcome.state in {"done", "working"} else "Failed"
                 known[name] = TargetStatus(
-                    name=name, state=state, message=outcome.message, items=outcome.items
+                    name=name,
+                    state=state,
+                    message=outcome.message,
+                    items=outcome.items,
+                    saving=hourly(outcome.saving),
                 )
         if not seen.outcomes.keys() >= set(names):
             before = states(status)

@@ -162,7 +162,8 @@ def _item(found: Anything, owner: str) -> Item:
     if pool.asleep:
         return Item(key=pool.key, note="its limits were zero already", seen=pool)
     used = found.status.get("resources") or {}
-    saving = Saving(quantity(used.get("cpu", 0)), round(quantity(used.get("memory", 0)) / 2**30, 6))
+    memory = round(quantity(used.get("memory", 0)) / 2**30, 6)
+    saving = Saving(quantity(used.get("cpu", 0)), memory, pool.nodes)
     return Item(key=pool.key, restore={"uid": pool.uid, "limits": pool.limits}, saving=saving, seen=pool)
 
 

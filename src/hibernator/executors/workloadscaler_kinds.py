@@ -148,7 +148,8 @@ def ready(sort: Sort, found: Anything) -> bool:
 def saving_of(sort: Sort, found: Anything, *, replicas: int | None = None) -> Saving:
     """What its containers ask for, times how many Pods it has; a CronJob has none of its own.
 
-    Of what is asleep, `replicas` says how many it had.
+    Of what is asleep, `replicas` says how many it had. A container with a limit and no request asks for the
+    limit: so Kubernetes reads it.
     """
     workload = workload_of(sort, found)
     if sort.label == "CronJob":
@@ -156,7 +157,8 @@ def saving_of(sort: Sort, found: Anything, *, replicas: int | None = None) -> Sa
     pods = (replicas or workload.replicas) if sort.by == "replicas" else workload.running
     cpu, memory = 0.0, 0.0
     for container in _template(found).get("containers") or ():
-        requests = (container.get("resources") or {}).get("requests") or {}
+        resources = container.get("resources") or {}
+        requests = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
         cpu += quantity(requests.get("cpu", 0))
         memory += quantity(requests.get("memory", 0))
     return Saving(round(cpu * pods, 6), round(memory * pods / 2**30, 6))
