@@ -14,6 +14,11 @@ _INSTALL: Final = "Installing and running"
 _TRY: Final = "Trying it"
 
 COMMANDS: Final[Mapping[str, Entry]] = {
+    "why": Entry(
+        "hibernator.cli.why:why",
+        "Say which plan or scaler covers a workload, why it is as it is, until when, and who requested it.",
+        _CLUSTER,
+    ),
     "plan": Entry(
         "hibernator.cli.plan:app",
         "See what HibernatePlans do, and suspend, resume, retry, wake or put them to sleep.",

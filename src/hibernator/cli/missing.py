@@ -60,7 +60,7 @@ def _hint(kind: Kind[Any], name: str, namespace: str, there: Sequence[tuple[str,
     if not here:
         return f"There are no {kind.plural} there."
     more = f" and {len(here) - _MOST_NAMED} more" if len(here) > _MOST_NAMED else ""
-    return f"There are {', '.join(sorted(here)[:_MOST_NAMED])}{more}."
+    return f"There {'is' if len(here) == 1 else 'are'} {', '.join(sorted(here)[:_MOST_NAMED])}{more}."
 
 
 async def _names(client: Client, kind: Kind[Any], namespace: str = "") -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ import yaml
 from whenever import Instant
 
 from hibernator.api.core import CONFIG_MAPS, EVENTS
-from hibernator.api.hibernateplan import HibernatePlan
+from hibernator.api.hibernateplan import HibernatePlan, Target
 from hibernator.api.planstatus import OperationResult
 from hibernator.cli.options import Output
 from hibernator.cli.output import moment
@@ -100,23 +100,27 @@ async def preview_lines(client: Client, plan: HibernatePlan) -> list[str]:
         return await _preview(executors(connectors, own_namespace="hibernator-system"), plan)
 
 
+def job_of(plan: HibernatePlan, target: Target) -> Job:
+    """A look at a target that changes nothing."""
+    now = Instant.now()
+    return Job(
+        namespace=plan.metadata.namespace,
+        plan=plan.metadata.name,
+        uid=plan.metadata.uid,
+        cycle=0,
+        target=target,
+        attempt=1,
+        began=now,
+        now=now,
+    )
+
+
 async def _preview(registry: Registry, plan: HibernatePlan) -> list[str]:
     lines: list[str] = []
     total = Saving()
     for target in plan.spec.targets:
-        now = Instant.now()
-        job = Job(
-            namespace=plan.metadata.namespace,
-            plan=plan.metadata.name,
-            uid=plan.metadata.uid,
-            cycle=0,
-            target=target,
-            attempt=1,
-            began=now,
-            now=now,
-        )
         try:
-            items = await registry[target.type].discover(job)
+            items = await registry[target.type].discover(job_of(plan, target))
         except ExecutorError as error:
             lines.append(f"{target.name}  cannot be looked at: {error}")
             continue

@@ -1,0 +1,35 @@
+"""`hibernator why`: which plan or scaler covers a workload, why it is as it is, and until when."""
+
+from typing import Annotated
+
+import typer
+
+from hibernator.cli.cluster import Session, talk
+from hibernator.cli.options import Place, spread
+
+
+@spread
+def why(
+    workload: Annotated[
+        str,
+        typer.Argument(metavar="KIND/NAME", help="The workload: deploy/web, sts/db, ds/agent, cj/report."),
+    ],
+    place: Place,
+) -> None:
+    """Say which plan or scaler covers a workload, why it is as it is, until when, and who requested it.
+
+    For example: `hibernator why deploy/web -n shop`
+    """
+    from hibernator.cli.output import printable
+    from hibernator.cli.why_sight import look, named
+    from hibernator.cli.why_words import lines
+    from hibernator.demo.pace import now
+
+    kind, name = named(workload)
+
+    async def ask(session: Session) -> list[str]:
+        sight = await look(session.client, kind, name, session.namespace)
+        return list(lines(sight, now(place.kubeconfig)))
+
+    for line in talk(ask, place, role="hibernator-auditor"):
+        typer.echo(printable(line) if line else line)

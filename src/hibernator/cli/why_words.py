@@ -1,0 +1,83 @@
+"""The answer of `hibernator why`, in words."""
+
+from collections.abc import Iterator
+
+from whenever import Instant
+
+from hibernator.api.hibernateplan import HibernatePlan
+from hibernator.api.timewindowscaler import TimeWindowScaler
+from hibernator.cli.spoken import shown_with_distance
+from hibernator.cli.why_sight import Covering, Sight
+from hibernator.decisions.conditions import find
+from hibernator.decisions.scheduleexception_request import requester
+
+
+def lines(sight: Sight, now: Instant) -> Iterator[str]:
+    yield f"{sight.kind} {sight.namespace}/{sight.name} {_size(sight)}"
+    if sight.mark:
+        known = {f"{each.plan.metadata.namespace}/{each.plan.metadata.name}" for each in sight.plans}
+        if sight.mark.plan not in known:
+            yield f"HibernatePlan {sight.mark.plan} put it to sleep, and is gone or hidden from you."
+            namespace, _, name = sight.mark.plan.partition("/")
+            yield f"  If it is gone, wake all of its: `hibernator plan wake {name} -n {namespace} --offline`"
+    if sight.excluded:
+        yield "The annotation hibernator.ardikabs.com/exclude keeps plans from putting it to sleep."
+    for covering in sight.plans:
+        yield from _plan(sight, covering, now)
+    for scaler in sight.scalers:
+        yield from _scaler(scaler, now)
+    if not sight.plans and not sight.scalers and not sight.mark:
+        yield "No plan and no scaler covers it: whatever its size is, Hibernator did not set it."
+    if sight.hidden:
+        yield "You may not see plans in other namespaces, which may cover it, too."
+
+
+def _size(sight: Sight) -> str:
+    workload = sight.workload
+    if workload.by_suspension:
+        return "is awake" if workload.replicas else "is suspended"
+    if workload.by_node_selector:
+        return "is awake" if workload.replicas else "is asleep"
+    return f"has {workload.replicas} replica{'' if workload.replicas == 1 else 's'}"
+
+
+def _plan(sight: Sight, covering: Covering, now: Instant) -> Iterator[str]:
+    plan = covering.plan
+    own = f"{plan.metadata.namespace}/{plan.metadata.name}"
+    zone = plan.spec.schedule.timezone
+    asleep = sight.mark is not None and sight.mark.plan == own
+    verb = "put it to sleep" if asleep else "covers it"
+    yield f"HibernatePlan {own} {verb}, and is {plan.status.phase or 'not looked at yet'}."
+    if asleep and sight.mark:
+        was = {key: value for key, value in (sight.mark.was or {}).items() if key != "uid"}
+        if was:
+            yield f"  was      {', '.join(f'{key}={value}' for key, value in was.items())}"
+        if since := _since(plan, sight.mark.cycle):
+            yield f"  since    {shown_with_distance(since, zone, now)}"
+    ready = find(plan.status.conditions, "Ready")
+    if ready and ready.message:
+        yield f"  why      {ready.message}"
+    for one in covering.exceptions:
+        who = requester(one) or "an unknown user"
+        reason = f": {one.spec.reason}" if one.spec.reason else ""
+        until = shown_with_distance(Instant(one.spec.valid_until), zone, now)
+        yield f"  override {one.metadata.name} ({one.spec.type}) by {who}, until {until}{reason}"
+    if following := plan.status.next_transition:
+        yield f"  until    {shown_with_distance(following.at, zone, now)}, then {following.to}"
+
+
+def _since(plan: HibernatePlan, cycle: int) -> Instant | None:
+    found = next((one for one in plan.status.history if one.cycle == cycle and one.sleep), None)
+    return Instant(found.sleep.started_at) if found and found.sleep else None
+
+
+def _scaler(scaler: TimeWindowScaler, now: Instant) -> Iterator[str]:
+    status, zone = scaler.status, scaler.spec.timezone
+    wanted = "" if status.effective_replicas is None else f", and wants {status.effective_replicas}"
+    paused = " It is paused, and changes nothing." if scaler.spec.pause else ""
+    yield f"TimeWindowScaler {scaler.metadata.namespace}/{scaler.metadata.name} scales it{wanted}.{paused}"
+    ready = find(status.conditions, "Ready")
+    if ready and ready.message:
+        yield f"  why      {ready.message}"
+    if status.next_boundary:
+        yield f"  until    {shown_with_distance(status.next_boundary, zone, now)}"
