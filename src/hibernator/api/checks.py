@@ -130,17 +130,6 @@ def _measured(document: Document) -> Iterator[Problem]:
             )
 
 
-def _lead_time(document: Document) -> Iterator[Problem]:
-    lead, kind = text(document, "spec", "leadTime"), text(document, "spec", "type")
-    if lead and kind in {"extend", "replace"}:
-        yield Problem(
-            "spec.leadTime",
-            lead,
-            f"leadTime is only for the type suspend, and this is {kind}",
-            "Remove it or change the type.",
-        )
-
-
 def _approvers(document: Document) -> Iterator[Problem]:
     spec = block(document, "spec")
     emails = texts(spec, "approverEmails")
@@ -224,7 +213,7 @@ def _decisions(document: Document) -> Iterator[Problem]:
 
 _CHECKS: Mapping[str, tuple[Callable[[Document], Iterator[Problem]], ...]] = {
     "HibernatePlan": (check_plan,),
-    "ScheduleException": (_own_namespace("spec", "planRef", "namespace"), _lead_time, _approvers),
+    "ScheduleException": (_own_namespace("spec", "planRef", "namespace"), _approvers),
     "TimeWindowScaler": (_own_namespace("spec", "targetRef", "namespace"), _measured),
     "CloudProvider": (_cloud,),
     "K8SCluster": (_cluster,),

@@ -54,12 +54,6 @@ class ScheduleExceptionSpec(Model):
             field=".validUntil",
         ),
         rule(
-            "self.type == 'suspend' || !has(self.leadTime) || self.leadTime == ''",
-            "leadTime is only for the type suspend: remove it or change the type",
-            field=".leadTime",
-            reason="FieldValueForbidden",
-        ),
-        rule(
             f"!self.approvalRequired || {_APPROVERS} > 0",
             "approvalRequired needs somebody to ask: set approverEmails or approvalRequiredRoles",
             field=".approvalRequired",
@@ -114,7 +108,7 @@ class ScheduleExceptionSpec(Model):
         str | None,
         says(
             "With `suspend`: no sleep begins this long before a window. A duration such as `30m`, `1h` or "
-            "`3600s`.",
+            "`3600s`. With other types it has no effect.",
             pattern=f"^$|{DURATION}",
             maxLength=32,
         ),

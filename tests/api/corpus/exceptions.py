@@ -7,6 +7,8 @@ GOOD = [
     Good("a suspension with lead time", exception(leadTime="1h30m")),
     Good("a suspension whose lead time is empty", exception(leadTime="")),
     Good("an extension whose lead time is empty", exception(type="extend", leadTime="")),
+    Good("an extension with a lead time, which has no effect", exception(type="extend", leadTime="1h")),
+    Good("a replacement with a lead time, which has no effect", exception(type="replace", leadTime="1h")),
     Good("a replacement", exception(type="replace")),
     Good(
         "exactly ninety days", exception(validFrom="2026-01-01T00:00:00Z", validUntil="2026-04-01T00:00:00Z")
@@ -52,18 +54,6 @@ BAD = [
         exception(validUntil="2026-02-30T00:00:00Z"),
         "spec.validUntil",
         "spec.validUntil",
-    ),
-    Bad(
-        "lead time for an extension",
-        exception(type="extend", leadTime="1h"),
-        "leadTime is only for the type suspend: remove it or change the type",
-        "spec.leadTime",
-    ),
-    Bad(
-        "lead time for a replacement",
-        exception(type="replace", leadTime="1h"),
-        "leadTime is only for the type suspend",
-        "spec.leadTime",
     ),
     Bad("lead time in words", exception(leadTime="an hour"), "spec.leadTime", "spec.leadTime"),
     Bad(

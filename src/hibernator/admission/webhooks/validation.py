@@ -5,6 +5,7 @@ It is here because people would rather hear it while they still have the file op
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -22,7 +23,8 @@ from hibernator.api.timewindowscaler import SCALERS
 from hibernator.decisions.scheduleexception import PLAN_LABEL
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
-from hibernator.kube.errors import NotFound
+from hibernator.kube.errors import ApiError, NotFound
+from hibernator.schedule.hints import exception_hints, schedule_hints
 from hibernator.schedule.problems import check_exception, check_scaler_beta, check_schedule
 
 PATH: Final = "/validate"
@@ -41,7 +43,12 @@ def validation(client: Client, clock: Clock) -> Judge:
         if problems := list(mistakes(document)):
             return _invalid(problems)
         if request.resource.resource == EXCEPTIONS.plural:
-            return await _place(client, clock, request.new(ScheduleException), old)
+            exception = request.new(ScheduleException)
+            verdict = await _place(client, clock, exception, old)
+            hints = await _hints(client, exception) if isinstance(verdict, Allowed) else []
+            return Allowed(warnings=hints) if hints else verdict
+        if request.resource.resource == PLANS.plural:
+            return Allowed(warnings=list(schedule_hints(request.new(HibernatePlan).spec.schedule)))
         return Allowed()
 
     return judge
@@ -96,6 +103,15 @@ async def _place(client: Client, clock: Clock, new: ScheduleException, old: Docu
                 f"Plan {plan} already has active exception {other.metadata.name} (expires at {until})"
             )
     return Allowed()
+
+
+async def _hints(client: Client, exception: ScheduleException) -> list[str]:
+    """What of an exception will have no effect, in the zone of its plan."""
+    zone = None
+    with suppress(ApiError):
+        schedule = (await client.get(PLANS, exception.spec.plan_ref.name, exception.metadata.namespace)).spec
+        zone = None if any(check_schedule(schedule.schedule)) else schedule.schedule.timezone
+    return list(exception_hints(exception.spec, zone))
 
 
 def _bends(other: ScheduleException, now: Instant) -> bool:

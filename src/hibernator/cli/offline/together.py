@@ -6,11 +6,13 @@ from typing import Any
 
 import msgspec
 
+from hibernator.api.hibernateplan import Schedule
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
 from hibernator.cli.offline.daysoff import days_off, text_data
 from hibernator.cli.offline.loading.documents import Document, Mistake
 from hibernator.cli.offline.scene import Standing, age, standing_of
+from hibernator.schedule.hints import exception_hints, schedule_hints
 
 
 def duplicates(documents: Sequence[Document]) -> Iterator[Mistake]:
@@ -64,6 +66,21 @@ def unreadable_holidays(documents: Sequence[Document], years: range) -> Iterator
         for problem in days_off(document, years).problems:
             is_entry = problem.path != "data"
             yield document.mistake(problem._replace(path=f"data.{problem.value}") if is_entry else problem)
+
+
+def hints(documents: Sequence[Document]) -> Iterator[str]:
+    """What is allowed and yet hardly meant, in documents without mistakes."""
+    zones: dict[tuple[str, str], str] = {}
+    for document in documents:
+        if document.is_a("HibernatePlan"):
+            schedule = document.typed(Schedule, "spec", "schedule")
+            zones[document.namespace, document.name] = schedule.timezone
+            yield from (f"{document.title}: {hint}" for hint in schedule_hints(schedule))
+    for document in documents:
+        if document.is_a("ScheduleException"):
+            spec = document.typed(ScheduleExceptionSpec, "spec")
+            zone = zones.get((document.namespace, spec.plan_ref.name))
+            yield from (f"{document.title}: {hint}" for hint in exception_hints(spec, zone))
 
 
 def holiday_sources(documents: Sequence[Document]) -> list[Document]:

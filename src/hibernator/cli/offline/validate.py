@@ -14,7 +14,7 @@ from hibernator.cli.offline.loading.documents import OLD_GROUP, Document, load
 from hibernator.cli.offline.ranges import years_of
 from hibernator.cli.offline.report import counted, ordered, sentence
 from hibernator.cli.offline.scene import stage
-from hibernator.cli.offline.together import duplicates, holiday_sources, rivals, unreadable_holidays
+from hibernator.cli.offline.together import duplicates, hints, holiday_sources, rivals, unreadable_holidays
 
 
 def run(files: Sequence[str]) -> None:
@@ -35,7 +35,7 @@ def run(files: Sequence[str]) -> None:
     out.line(_summary(ours))
     known = {document.place for document in (*ours, *holiday_sources(loaded.documents))}
     others = [document for document in loaded.documents if document.place not in known]
-    notes = list(stage(loaded.documents, years).notes)
+    notes = [*stage(loaded.documents, years).notes, *hints(loaded.documents)]
     if others:
         notes.append(f"not checked, because the kinds are not ours: {_kinds(others)}.")
     out.notes(notes)

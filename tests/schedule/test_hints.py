@@ -1,0 +1,89 @@
+"""What is allowed and yet hardly meant is said, with what to write instead."""
+
+import pytest
+from hypothesis import given
+
+from hibernator.api.windows import OffHourWindow
+from hibernator.schedule.hints import _awake, exception_hints, schedule_hints
+from hibernator.schedule.plan import PlanTimeline
+from hibernator.schedule.ticks import from_instant, to_instant
+from hibernator.schedule.verdicts import State
+from hibernator.schedule.windows import off_hours as read
+from hibernator.schedule.zones import zone_of
+from schedule.brute import BruteWindow
+from schedule.builders import WEEKDAYS, exception, plan, utc, window
+from schedule.strategies import off_hours
+
+WEEKEND = window("00:00-23:59", "SAT SUN")
+NIGHTS = window("20:00-06:00", "MON TUE WED THU FRI")
+
+
+def test_a_plan_that_wakes_at_midnight_after_a_weekend_is_told_which_night_is_missing() -> None:
+    (hint,) = schedule_hints(plan(NIGHTS, WEEKEND))
+    assert hint == (
+        "spec.schedule.offHours: it wakes on Mon 00:00, because no night begins on Sun. "
+        "Add SUN to the days of 20:00-06:00, if it shall sleep until 06:00."
+    )
+    assert PlanTimeline(plan(NIGHTS, WEEKEND)).at(utc("2026-03-02 01:00")).value is State.AWAKE
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        (window("20:00-06:00", "MON TUE WED THU FRI SUN"), WEEKEND),
+        (NIGHTS,),
+        (WEEKEND,),
+        (window("20:00-06:00", "FRI"), WEEKEND),  # from Friday evening until Monday
+        (window("20:00-06:00"), WEEKEND),
+        (window("00:00-23:59"),),
+        (window("00:00-06:00", "MON"), window("20:00-23:59", "SUN")),
+    ],
+)
+def test_a_plan_that_is_meant_as_it_is_written_is_told_nothing(windows: tuple[OffHourWindow, ...]) -> None:
+    assert list(schedule_hints(plan(*windows))) == []
+
+
+def test_a_short_time_awake_between_two_windows_is_told() -> None:
+    (hint,) = schedule_hints(plan(window("20:00-23:58", "MON"), window("00:00-06:00", "TUE")))
+    assert "it wakes on Mon 23:58 and sleeps again at Tue 00:00" in hint
+
+
+@given(off_hours())
+def test_what_is_taken_for_awake_is_awake_on_the_timeline(windows: tuple[BruteWindow, ...]) -> None:
+    schedule = plan(*(window(f"{each.start}-{each.end}", " ".join(each.days)) for each in windows))
+    timeline, monday = PlanTimeline(schedule), from_instant(utc("2026-03-02 00:00"))
+    for start, end in _awake([read(each, zone_of("UTC")) for each in schedule.off_hours]):
+        for moment, state in ((start - 1, State.ASLEEP), (start, State.AWAKE), (end - 1, State.AWAKE)):
+            assert timeline.at(to_instant(monday + moment)).value is state
+    list(schedule_hints(schedule))
+
+
+def test_a_window_that_never_falls_into_the_validity_is_told() -> None:
+    """Scenario 3 of the RFC: 1 February 2026 is a Sunday."""
+    validity = "2026-02-01T20:00:00Z/2026-02-02T02:00:00Z"
+    _, spec = exception("suspend", validity, window("21:00-02:00", "Saturday"), lead="1h")
+    (hint,) = exception_hints(spec, "UTC")
+    assert hint == (
+        "spec.windows[0]: 21:00-02:00 Sat never falls between validFrom (Sun 2026-02-01 20:00) and "
+        "validUntil (Mon 2026-02-02 02:00), so that it has no effect. Correct its days, or the two times."
+    )
+    _, spec = exception("suspend", validity, window("21:00-02:00", "Sunday"), lead="1h")
+    assert list(exception_hints(spec, "UTC")) == []
+
+
+def test_without_its_plan_only_what_is_so_in_every_zone_is_told() -> None:
+    validity = "2026-02-01T20:00:00Z/2026-02-02T02:00:00Z"
+    _, spec = exception("suspend", validity, window("21:00-02:00", "Saturday"))
+    assert list(exception_hints(spec, None)) == []
+    _, spec = exception("suspend", validity, window("21:00-02:00", "Thursday"))
+    assert len(list(exception_hints(spec, None))) == 1
+
+
+@pytest.mark.parametrize("kind", ["extend", "replace"])
+def test_lead_time_where_it_has_no_effect_is_told(kind: str) -> None:
+    """The RFC's own first sample has one."""
+    validity = "2026-01-29T00:00:00Z/2026-02-28T23:59:59Z"
+    _, spec = exception(kind, validity, window("06:00-11:00", WEEKDAYS), lead="1h")
+    assert list(exception_hints(spec, "UTC")) == [
+        f"spec.leadTime: it has no effect with type {kind}. Remove it, or write type: suspend."
+    ]
