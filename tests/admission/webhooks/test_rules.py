@@ -86,3 +86,12 @@ async def test_a_mistake_that_no_schema_knows_is_told_with_field_value_and_fix(
     said = await room(ALICE).refused("patch", "dev-plan", {"spec": {"schedule": schedule}}, of="hplan")
     assert 'spec.schedule.timezone is "Europe/Berln"' in said
     assert "Europe/Berlin" in said
+
+
+# Not rules, but what the RFC's own samples run into.
+async def test_what_has_no_effect_is_a_warning_and_no_refusal(room: Room, up: Running) -> None:
+    idle = wish("sample", draft=True, **PLAIN | {"type": "extend", "leadTime": "1h"})
+    strictly = ("create", "-f", "-", "--warnings-as-errors")
+    said = await room(ALICE).refused("kubectl", *strictly, document=idle)
+    assert "Warning: spec.leadTime: it has no effect with type extend" in said
+    assert room.get("sample")["spec"]["leadTime"] == "1h"

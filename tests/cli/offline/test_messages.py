@@ -267,3 +267,25 @@ def test_files_without_anything_to_show_are_told() -> None:
             "Name the files that have them: hibernator simulate -f plan.yaml\n"
         ),
     )
+
+
+def test_what_is_hardly_meant_is_told_without_being_a_mistake() -> None:
+    plan = samples.plan(
+        offHours=[
+            samples.window(start="20:00", end="06:00", daysOfWeek=["MON", "TUE", "WED", "THU", "FRI"]),
+            samples.window(start="00:00", end="23:59", daysOfWeek=["SAT", "SUN"]),
+        ]
+    )
+    scenario_3 = samples.exception(
+        type="extend",
+        validFrom="2026-02-01T20:00:00Z",
+        validUntil="2026-02-02T02:00:00Z",
+        leadTime="1h",
+        windows=[samples.window(start="21:00", end="02:00", daysOfWeek=["Saturday"])],
+    )
+    ran = hibernator("validate", "-f", "-", stdin=samples.text(plan, scenario_3))
+    assert ran.code == 0
+    assert "it wakes on Mon 00:00" in ran.err
+    assert "Add SUN to the days of 20:00-06:00" in ran.err
+    assert "spec.leadTime: it has no effect with type extend" in ran.err
+    assert "never falls between validFrom" in ran.err
