@@ -23,6 +23,7 @@ PlanHolidayMode = Literal["ignore", "sleep-all-day", "stay-awake"]
 TargetType = Literal["workloadscaler", "karpenter", "ec2", "asg", "rds", "eks", "gke", "cloudsql", "noop"]
 StrategyType = Literal["Sequential", "Parallel", "DAG", "Staged"]
 BehaviorMode = Literal["Strict", "BestEffort"]
+WokenByOthers = Literal["Leave", "SleepAgain"]
 
 # Together with MOST_TARGETS these keep the cost of the rules below within what the API server allows.
 MOST_DEPENDENCIES = 200
@@ -219,6 +220,14 @@ class Behavior(Model):
             format="int32",
         ),
     ] = 3
+    on_woken_by_others: Annotated[
+        WokenByOthers,
+        says(
+            "What to do about a thing that others wake while the plan sleeps, as a GitOps tool may: `Leave` "
+            "it awake until the next sleep, or `SleepAgain`. Hibernator looks every quarter of an hour.",
+            default="Leave",
+        ),
+    ] = "Leave"
 
 
 # Spelled out below rather than as `.?dependencies`, which would hide sizes from the API server's estimate

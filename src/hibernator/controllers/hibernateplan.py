@@ -47,11 +47,9 @@ from hibernator.decisions.hibernateplan import (
     Seen,
     decide,
     is_deleted,
-    is_suspended,
     only_looks,
 )
 from hibernator.decisions.hibernateplan_journal import journaled
-from hibernator.decisions.hibernateplan_keeping import wakes_strays
 from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL
 from hibernator.decisions.hibernateplan_status import Outcome, standing
 from hibernator.decisions.hibernateplan_words import tells
@@ -159,7 +157,7 @@ class PlanReconciler:
         if not only_looks(plan):
             memory.outcomes.clear()
         later = min(later, await self._forget_woken(plan, memory.held, now))
-        await self._wake_strays(plan, memory, now)
+        later = min(later, await self._strays.settle(plan, memory.held, self._runner, self._read_again, now))
         after = await self._work(plan, memory, decision, now)
         return Result(min(after, later, await self._keep_asleep(plan, memory, now)))
 
@@ -169,12 +167,6 @@ class PlanReconciler:
         if names:
             await self._read_again(plan)
         return min([await self._keeping.drop(plan, held, name, now) for name in names], default=float("inf"))
-
-    async def _wake_strays(self, plan: HibernatePlan, memory: _Memory, now: Instant) -> None:
-        strays = self._strays.of(plan, memory.held.items)
-        if strays and wakes_strays(plan, memory.held.items, suspended=is_suspended(plan, now)):
-            await self._read_again(plan)
-            await self._strays.wake(plan, strays)
 
     def kept(self, key: Key) -> Collection[str] | None:
         """What a plan knows of; None before it has been read."""
@@ -208,6 +200,7 @@ class PlanReconciler:
                 memory.looked = plan.metadata.generation, clock.wanted
                 memory.outcomes.clear()
         by_name = {target.name: target for target in plan.spec.targets}
+        out_of_place = self._strays.of(plan, memory.held.items)
         return Seen(
             plan=plan,
             clock=clock,
@@ -217,7 +210,8 @@ class PlanReconciler:
             ),
             outcomes=current(plan, memory.outcomes),
             exceptions=exception_entries(mine),
-            strays=tuple(one.sleeper.key for one in self._strays.of(plan, memory.held.items)),
+            strays=tuple(one.sleeper.key for one in out_of_place if one.woken_by is None),
+            woken=tuple((one.sleeper.key, one.woken_by) for one in out_of_place if one.woken_by is not None),
             problems=problems,
             unreadable=bool(broken),
             troubles=troubles,

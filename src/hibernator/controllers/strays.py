@@ -5,17 +5,23 @@ the label of sleepers: the API server answers that from memory, and only with wh
 a stray is decided in the reconcile of its plan.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 import structlog
+from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan, Target
 from hibernator.api.parameters import KarpenterParameters, WorkloadScalerParameters
 from hibernator.controllers import shared
+from hibernator.controllers.hibernateplan_keeping import Held, job_of
+from hibernator.controllers.hibernateplan_runs import Runner
 from hibernator.controllers.means import Means
-from hibernator.decisions.hibernateplan_keeping import is_stray
+from hibernator.decisions.hibernateplan import Run, is_suspended
+from hibernator.decisions.hibernateplan_keeping import is_stray, is_woken_by_others, may_act
+from hibernator.decisions.hibernateplan_restore import Kept
+from hibernator.decisions.hibernateplan_status import standing
 from hibernator.decisions.sleepmark import Mark
 from hibernator.executors import sleepers
 from hibernator.executors.connectors import Connectors
@@ -38,6 +44,8 @@ STRAYS = Metric(
     "awake or does not know them, `none` is gone.",
 )
 
+ReadAgain = Callable[[HibernatePlan], Awaitable[None]]  # raises if the plan has changed since
+
 log = structlog.get_logger(__name__)
 
 
@@ -45,6 +53,7 @@ log = structlog.get_logger(__name__)
 class Stray:
     client: Client  # of the cluster that it is in
     sleeper: Sleeper
+    woken_by: str | None = None  # only of what others have woken: the field manager that did it, if known
 
 
 class Strays:
@@ -71,13 +80,17 @@ class Strays:
         known = self._found.get(key)
         if not known:
             return ()
-        left = [one for one in known if is_stray(plan, kept, one.sleeper.key)]
+        left = [one for one in known if _is_out_of_place(plan, kept, one.sleeper)]
         self._keep(key, left)
         return tuple(left)
 
+    def forget(self, plan: HibernatePlan, strays: Collection[Stray]) -> None:
+        """They were dealt with; if in vain, the next sweep finds them again."""
+        key = Key(plan.metadata.namespace, plan.metadata.name)
+        self._keep(key, [one for one in self._found.get(key, ()) if one not in strays])
+
     async def wake(self, plan: HibernatePlan, strays: Iterable[Stray]) -> None:
         """Wake them from their marks. What fails is found again by the next sweep."""
-        key = Key(plan.metadata.namespace, plan.metadata.name)
         for stray in strays:
             try:
                 await sleepers.wake(stray.client, stray.sleeper)
@@ -85,7 +98,35 @@ class Strays:
                 log.warning("stray was not woken", item=stray.sleeper.key, why=str(error))
             else:
                 log.warning("stray was woken", item=stray.sleeper.key, cycle=stray.sleeper.mark.cycle)
-                self._keep(key, [one for one in self._found.get(key, ()) if one is not stray])
+                self.forget(plan, (stray,))
+
+    async def settle(
+        self, plan: HibernatePlan, held: Held, runner: Runner, read_again: ReadAgain, now: Instant
+    ) -> float:
+        """Wake what should not sleep, and put to sleep again what others woke, where the plan says so.
+
+        Returns the seconds until the plan can say what became of it.
+        """
+        found = self.of(plan, held.items)
+        if not found or not may_act(plan, suspended=is_suspended(plan, now)):
+            return float("inf")
+        awake = standing(plan.status, held.items) == "Awake"
+        strays = [one for one in found if one.sleeper.excluded or (awake and one.woken_by is None)]
+        again = [one for one in found if one.woken_by is not None and not one.sleeper.excluded]
+        if plan.spec.behavior.on_woken_by_others != "SleepAgain":
+            again = []
+        if not strays and not again:
+            return float("inf")
+        await read_again(plan)
+        await self.wake(plan, strays)
+        keys = {one.sleeper.key for one in again}
+        for name, one in (held.stored or {}).items():
+            if some := {key: entry for key, entry in one.kept.sleeping.items() if key in keys}:
+                job = job_of(plan, Run(name=name, operation="Wake"), held.stored or {}, now)
+                failed = await runner.keep_asleep(job, Kept(target=one.kept.target, entries=some))
+                log.warning("put to sleep again", target=name, items=len(some), failed=len(failed))
+        self.forget(plan, again)
+        return 1.0
 
     async def sweep(self, _key: Key) -> Result:
         found: dict[Key, list[Stray]] = {}
@@ -99,8 +140,10 @@ class Strays:
                     continue
                 if plan is None:
                     orphans.append(Stray(client, sleeper))
-                elif is_stray(plan, self.kept(key), sleeper.key):
-                    found.setdefault(key, []).append(Stray(client, sleeper))
+                elif _is_out_of_place(plan, kept := self.kept(key), sleeper):
+                    others = is_woken_by_others(plan, kept, sleeper.key, asleep=sleeper.asleep)
+                    by = await sleepers.woken_by(client, sleeper) if others else None
+                    found.setdefault(key, []).append(Stray(client, sleeper, by))
         self._orphans = orphans
         self._found = found
         for key, strays in found.items():
@@ -140,6 +183,12 @@ class Strays:
             except ExecutorError as error:
                 log.warning("strays cannot be looked for in a cluster", cluster=key, why=str(error))
         return clusters
+
+
+def _is_out_of_place(plan: HibernatePlan, kept: Collection[str] | None, sleeper: Sleeper) -> bool:
+    return is_stray(plan, kept, sleeper.key, excluded=sleeper.excluded) or is_woken_by_others(
+        plan, kept, sleeper.key, asleep=sleeper.asleep
+    )
 
 
 async def _wheres(client: Client, targets: Iterable[Target]) -> tuple[Where, ...]:

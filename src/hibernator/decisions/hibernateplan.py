@@ -76,6 +76,7 @@ class Seen:
     unreadable: bool = False  # something is kept, but nobody can tell what
     troubles: tuple[str, ...] = ()  # what degrades the plan without stopping it
     strays: tuple[str, ...] = ()  # items with its mark that sleep although it is awake, or does not know them
+    woken: tuple[tuple[str, str], ...] = ()  # items that others woke while it sleeps, and the field manager
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,6 +295,7 @@ def _said(
         problems=seen.problems,
         troubles=seen.troubles,
         strays=seen.strays,
+        woken=seen.woken,
     )
     done = sum(target.state in {"Completed", "Skipped"} for target in status.targets)
     status = _replace(

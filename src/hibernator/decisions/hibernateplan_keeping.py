@@ -36,19 +36,25 @@ def missing(plan: HibernatePlan, kept: Collection[str]) -> Iterator[Run]:
             yield Run(name=name, operation="Wake")
 
 
-def is_stray(plan: HibernatePlan, kept: Collection[str] | None, item: str) -> bool:
+def is_stray(plan: HibernatePlan, kept: Collection[str] | None, item: str, *, excluded: bool = False) -> bool:
     """Whether an item with the mark of the plan sleeps although the plan is awake, or does not know it.
 
-    While the plan works, it deals with its sleepers itself. `kept` has the keys of what it knows, or is None
-    if that was not read yet.
+    One that was excluded in the night is a stray, too. While the plan works, it deals with its sleepers
+    itself. `kept` has the keys of what it knows, or is None if that was not read yet.
     """
     if plan.status.current_operation is not None or (kept is None and not plan.status.history):
         return False
-    return standing(plan.status, kept or ()) == "Awake" or (kept is not None and item not in kept)
+    return excluded or standing(plan.status, kept or ()) == "Awake" or (kept is not None and item not in kept)
 
 
-def wakes_strays(plan: HibernatePlan, kept: Collection[str], *, suspended: bool) -> bool:
-    """Whether the plan says awake, and may act."""
-    if suspended or plan.spec.dry_run or plan.metadata.deletion_timestamp is not None:
+def is_woken_by_others(plan: HibernatePlan, kept: Collection[str] | None, item: str, *, asleep: bool) -> bool:
+    """Whether an item that still bears the mark of a sleeping plan does not sleep any more."""
+    if asleep or plan.status.current_operation is not None or not kept:
         return False
-    return plan.status.current_operation is None and standing(plan.status, kept) == "Awake"
+    return item in kept and standing(plan.status, kept) == "Asleep"
+
+
+def may_act(plan: HibernatePlan, *, suspended: bool) -> bool:
+    """Whether the plan may touch anything outside of its operations."""
+    free = plan.status.current_operation is None and plan.metadata.deletion_timestamp is None
+    return free and not suspended and not plan.spec.dry_run

@@ -10,11 +10,12 @@ from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.meta import Condition
 from hibernator.api.planstatus import HibernatePlanStatus, OperationResult, Phase, TargetStatus
 from hibernator.api.problem import Problem
-from hibernator.decisions.conditions import Verdict, lay_over
+from hibernator.decisions.conditions import Verdict, find, lay_over
 from hibernator.decisions.hibernateplan_status import last_operation, last_result, states
 
 READY: Final = "Ready"
 DEGRADED: Final = "Degraded"
+WOKEN_BY_OTHERS: Final = "WokenByOthers"  # only once it has happened
 
 # Reasons of conditions.
 ASLEEP: Final = "Asleep"
@@ -28,6 +29,7 @@ TARGETS_FAILED: Final = "TargetsFailed"
 NORMAL: Final = "OperationalNormal"
 SOURCE_TROUBLE: Final = "SourceUnavailable"
 STRAYS_FOUND: Final = "StraysFound"
+ITEMS_AWAKE: Final = "ItemsAwake"
 
 _NAMED: Final = 3  # strays that the message names
 
@@ -59,6 +61,7 @@ class Told:
     problems: tuple[Problem, ...]
     troubles: tuple[str, ...]
     strays: tuple[str, ...] = ()
+    woken: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +92,7 @@ def phase(told: Told) -> Phase:
 
 
 def conditions(told: Told, now: Instant) -> tuple[Condition, ...]:
-    verdicts = (_ready(told), _degraded(told))
+    verdicts = (_ready(told), _degraded(told), *_woken_by_others(told))
     generation = told.plan.metadata.generation
     return lay_over(told.status.conditions, verdicts, now=now, generation=generation)
 
@@ -182,6 +185,20 @@ def _degraded(told: Told) -> Verdict:
     if told.troubles:
         return Verdict(DEGRADED, True, SOURCE_TROUBLE, " ".join(told.troubles))
     return Verdict(DEGRADED, False, NORMAL)
+
+
+def _woken_by_others(told: Told) -> Iterator[Verdict]:
+    if told.woken:
+        named = [f"{item} by {by or 'an unknown manager'}" for item, by in told.woken[:_NAMED]]
+        more = len(told.woken) - _NAMED
+        rest = f" and {more} more" if more > 0 else ""
+        then = "Left awake until the next sleep; spec.behavior.onWokenByOthers: SleepAgain changes that."
+        if told.plan.spec.behavior.on_woken_by_others == "SleepAgain":
+            then = "Put to sleep again."
+        message = f"Woken while the plan sleeps: {', '.join(named)}{rest}. {then}"
+        yield Verdict(WOKEN_BY_OTHERS, True, ITEMS_AWAKE, message)
+    elif find(told.status.conditions, WOKEN_BY_OTHERS):
+        yield Verdict(WOKEN_BY_OTHERS, False, NORMAL)
 
 
 def _strays(told: Told) -> str:

@@ -6,19 +6,22 @@ everything is woken when nothing else is left.
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+import msgspec
 import structlog
 
 from hibernator.api.autoscaling import SCALED_OBJECTS, ScaledObject
 from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
 from hibernator.api.kind import Kind
+from hibernator.api.meta import Model, Object, ObjectMeta
 from hibernator.decisions.scaling import Patch, to_leave_awake, to_unpause
 from hibernator.decisions.sleepmark import LABEL, Mark, read_mark
 from hibernator.executors import karpenter
 from hibernator.executors.insist import insist, typed
 from hibernator.executors.karpenter import NODE_POOLS
 from hibernator.executors.workloads import keda_of, thing_of, write
+from hibernator.executors.workloadscaler import EXCLUDE
 from hibernator.executors.workloadscaler_kinds import BUILT_IN, Anything, Sort, scalable
 from hibernator.kube import errors
 from hibernator.kube.client import Client
@@ -36,6 +39,7 @@ class Sleeper:
     key: str  # as the restore data names it
     mark: Mark
     asleep: bool
+    excluded: bool  # somebody has said in the night that it shall not sleep
     waking: Patch  # what brings it back to what its mark says
 
 
@@ -82,7 +86,8 @@ def _of_pool(where: Where, found: Anything) -> Sleeper | None:
 
 def _sleeper(where: Where, found: Any, key: str, mark: Mark, waking: Patch, *, asleep: bool) -> Sleeper:
     metadata = found.metadata
-    return Sleeper(where, metadata.namespace, metadata.name, key, mark, asleep, waking)
+    excluded = metadata.annotations.get(EXCLUDE) == "true"
+    return Sleeper(where, metadata.namespace, metadata.name, key, mark, asleep, excluded, waking)
 
 
 SCALED_OBJECTS_WHERE = Where(SCALED_OBJECTS, _of_scaled_object)
@@ -124,6 +129,40 @@ async def read(client: Client, sleeper: Sleeper) -> Sleeper | None:
     except errors.NotFound:
         return None
     return sleeper.where.of(sleeper.where, found)
+
+
+async def woken_by(client: Client, sleeper: Sleeper) -> str:
+    """The field manager that owns what would put it to sleep: who has woken it, as far as it is known."""
+    kind = sleeper.where.kind
+    written = Kind(_Written, kind.group, kind.version, kind.kind, kind.plural, kind.namespaced, partial=True)
+    try:
+        found = await client.get(written, sleeper.name, sleeper.namespace)
+    except errors.ApiError:
+        return ""
+    owners = [
+        entry
+        for entry in found.metadata.managed_fields
+        if _OWNED & set(entry.fields.get("f:spec") or ()) and entry.manager != MANAGER
+    ]
+    return max(owners, key=lambda entry: entry.time).manager if owners else ""
+
+
+class _ManagedFields(Model):
+    manager: str = ""
+    time: str = ""
+    fields: dict[str, Any] = msgspec.field(default_factory=dict, name="fieldsV1")
+
+
+class _WrittenMeta(ObjectMeta):
+    managed_fields: tuple[_ManagedFields, ...] = ()
+
+
+class _Written(Object):
+    metadata: _WrittenMeta = _WrittenMeta()
+
+
+_OWNED: Final = frozenset({"f:replicas", "f:suspend", "f:template", "f:limits"})
+MANAGER: Final = "hibernator"  # as the API server takes it from the name that our requests carry
 
 
 async def wake(client: Client, sleeper: Sleeper) -> None:

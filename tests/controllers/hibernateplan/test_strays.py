@@ -155,3 +155,60 @@ async def test_a_sleeper_that_the_plan_lost_is_known_again_from_its_mark(scene: 
         await run.advance_to(MORNING)
         assert scene.workloads() == before
         assert scene.restore_data() == []
+
+
+def scaled(scene: PlanScene, replicas: int = 2) -> None:
+    """As a GitOps tool does it that applies what is in Git."""
+    patch = json.dumps({"spec": {"replicas": replicas}})
+    place = ("deployment", "web", "-n", scene.namespace)
+    scene.cluster.kubectl("patch", *place, "--type=merge", "-p", patch, "--field-manager=gitops")
+
+
+def condition(scene: PlanScene, type_: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(one for one in scene.plan_status()["conditions"] if one["type"] == type_)
+    return found
+
+
+async def test_what_others_wake_in_the_night_is_said_with_who_did_it_and_left(scene: PlanScene) -> None:
+    scene.create(workload(replicas=3), plan(workloads("shop", scene.namespace)))
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        scaled(scene)
+        await run.advance(901)
+        said = condition(scene, "WokenByOthers")
+        assert said["status"] == "True"
+        assert f"Deployment/{scene.namespace}/web by gitops" in said["message"]
+        assert scene.replicas() == 2
+        assert degraded(scene)["status"] == "False"
+        await run.advance_to(MORNING)
+        assert scene.replicas() == 3
+        assert condition(scene, "WokenByOthers")["status"] == "False"
+
+
+async def test_what_others_wake_in_the_night_sleeps_again_where_the_plan_says_so(scene: PlanScene) -> None:
+    behavior = {"onWokenByOthers": "SleepAgain"}
+    scene.create(workload(replicas=3), plan(workloads("shop", scene.namespace), behavior=behavior))
+    before = scene.workloads()
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        scaled(scene)
+        await run.advance(901)
+        await run.until(lambda: scene.replicas() == 0)
+        await run.advance(2)
+        assert condition(scene, "WokenByOthers")["status"] == "False"
+        await run.advance_to(MORNING)
+        assert scene.workloads() == before
+
+
+async def test_a_workload_that_is_excluded_while_it_sleeps_is_woken(scene: PlanScene) -> None:
+    scene.create(workload(replicas=3), plan(workloads("shop", scene.namespace)))
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        place = ("deployment/web", "-n", scene.namespace)
+        scene.cluster.kubectl("annotate", *place, f"{DOMAIN}/exclude=true")
+        await run.advance(901)
+        await run.until(lambda: scene.replicas() == 3)
+        assert scene.phase() == "Hibernated"
+        await run.advance_to(MORNING)
+        assert scene.replicas() == 3
+        assert scene.restore_data() == []
