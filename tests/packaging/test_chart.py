@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from hibernator import __version__
+from hibernator.kube import election, manager
 from hibernator.operator.settings import Settings, settings
 from support.command import hibernator
 from support.helm import CHART, Document, Helm
@@ -178,6 +179,25 @@ def test_what_holds_or_guards_peoples_objects_is_kept_on_uninstall(helm: Helm) -
 
 def test_crds_are_no_business_of_helm_when_somebody_else_applies_them(helm: Helm) -> None:
     assert "CustomResourceDefinition" not in kinds(helm.render("--set=crds.install=false"))
+
+
+def test_the_operator_may_take_minutes_to_start_and_is_neither_killed_nor_called_ready_meanwhile(
+    helm: Helm,
+) -> None:
+    spec = pod(helm.render())
+    operator = spec["containers"][0]
+    start, alive, ready = (operator[f"{name}Probe"] for name in ("startup", "liveness", "readiness"))
+    # At its own request of 100m it needs a minute of CPU time for what an idle core does in six seconds.
+    assert operator["resources"]["requests"]["cpu"] == "100m"
+    assert start["failureThreshold"] * start["periodSeconds"] >= 180
+    assert start["httpGet"] == alive["httpGet"]  # from here on it must stay so
+    assert "initialDelaySeconds" not in alive | ready
+    assert ready["failureThreshold"] * ready["periodSeconds"] >= 15  # one late answer is none too many
+
+
+def test_kubernetes_waits_for_longer_than_a_leader_needs_to_hand_over(helm: Helm) -> None:
+    steps = (manager._DRAIN, manager._LAST_WRITES, 3 * manager._CUT_SHORT, manager._FLUSH, manager._REST)
+    assert pod(helm.render())["terminationGracePeriodSeconds"] > sum(steps) + election._RELEASE
 
 
 def test_a_digest_wins_over_the_tag(helm: Helm) -> None:
