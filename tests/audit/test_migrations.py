@@ -1,14 +1,19 @@
 """The tables are made by migrations, the same on both databases, by whoever starts first."""
 
 import asyncio
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 
+from hibernator.audit import migrations
 from hibernator.audit.database import AuditUnavailable, Database
-from hibernator.audit.migrate import migrate
+from hibernator.audit.migrate import NEWEST, migrate
 from hibernator.audit.reading import Reader
 from hibernator.audit.schema import metadata
 from hibernator.audit.store import Store
@@ -51,3 +56,28 @@ async def test_a_database_of_a_newer_version_is_left_alone_and_told(database: Da
         await connection.execute(text("UPDATE audit_version SET version_num = '9999'"))
     with pytest.raises(AuditUnavailable, match="written by a newer version of hibernator"):
         await migrate(database)
+
+
+def test_the_newest_version_is_that_of_the_last_migration() -> None:
+    scripts = ScriptDirectory(str(Path(migrations.__file__).parent))
+    assert scripts.get_current_head() == NEWEST
+
+
+def test_a_database_of_the_newest_shape_is_opened_without_alembic(tmp_path: Path) -> None:
+    program = f"""
+import asyncio, sys
+from hibernator.audit.database import Database
+from hibernator.audit.migrate import migrate
+
+async def main():
+    async with Database("sqlite:///{tmp_path}/audit.db") as database:
+        await migrate(database)
+
+asyncio.run(main())
+print("alembic" in sys.modules)
+"""
+    runs = [
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        for _ in "ab"
+    ]
+    assert [run.stdout.strip() for run in runs] == ["True", "False"]

@@ -69,19 +69,21 @@ def _operator(chosen: Settings) -> None:
     (`HIBERNATOR_LOG_LEVEL`) or in a file (`logLevel`); the later of file, environment and flag wins.
     `hibernator config` shows what they make together, as a file.
     """
+    from hibernator.kube.memory import spare_the_buffers, spare_the_caches
+
+    spare_the_caches()  # also while modules are read, which makes many objects that stay
+    spare_the_buffers()
+
     from hibernator.kube import credentials, logging
     from hibernator.kube.election import LeaseLostError
     from hibernator.kube.errors import BadCredentials
     from hibernator.kube.manager import WorldWentBackError, stopped_by_signals
-    from hibernator.kube.memory import spare_the_buffers, spare_the_caches
     from hibernator.kube.serving import CannotListenError
     from hibernator.operator import app
 
     logging.configure(
         chosen.log_level, json=None if chosen.log_format == "auto" else chosen.log_format == "json"
     )
-    spare_the_caches()
-    spare_the_buffers()
 
     async def run() -> None:
         found = credentials.find(chosen.kubeconfig or None, chosen.context or None)
