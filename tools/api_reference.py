@@ -31,6 +31,7 @@ _BOUNDS = (
     ("minimum", "maximum", ""),
     ("minLength", "maxLength", " characters"),
     ("minItems", "maxItems", " entries"),
+    ("minProperties", "maxProperties", " fields"),
 )
 
 

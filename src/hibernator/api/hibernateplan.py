@@ -105,7 +105,10 @@ class Target(Model):
     ] = None
     parameters: Annotated[
         Mapping[str, Any],
-        says("Which of its kind sleep, and how. What may be written here depends on `type`."),
+        says(
+            "Which of its kind sleep, and how. What may be written here depends on `type`.",
+            maxProperties=64,
+        ),
     ] = msgspec.field(default_factory=dict)
 
 

@@ -14,7 +14,13 @@ class KubeconfigReference(Model):
         says("The name of a Secret in this object's namespace.", pattern=OBJECT_NAME, maxLength=253),
     ]
     key: Annotated[
-        str, says("The key of the Secret that holds the kubeconfig.", minLength=1, default="kubeconfig")
+        str,
+        says(
+            "The key of the Secret that holds the kubeconfig.",
+            minLength=1,
+            maxLength=253,
+            default="kubeconfig",
+        ),
     ] = "kubeconfig"
 
 

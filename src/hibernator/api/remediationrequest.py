@@ -29,9 +29,10 @@ class RemediationRequestSpec(Model):
     environment: Annotated[str, says("Where it happened, such as `production`.", maxLength=63)] = ""
     target_resource: Annotated[SignalTarget | None, says("What it happened to.")] = None
     firing_time: Annotated[datetime | None, says("Since when.")] = None
-    signal_labels: Annotated[Mapping[str, str], says("Whatever else the source said about it.")] = (
-        msgspec.field(default_factory=dict)
-    )
+    signal_labels: Annotated[
+        Mapping[str, Annotated[str, says("What it said.", maxLength=1024)]],
+        says("Whatever else the source said about it.", maxProperties=64),
+    ] = msgspec.field(default_factory=dict)
 
 
 class RemediationRequestStatus(Model):

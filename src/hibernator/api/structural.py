@@ -129,6 +129,9 @@ def _int_or_string(schema: Schema, value: Any, path: str) -> Iterator[Problem]:
 def _object(schema: Schema, value: dict[str, Any], path: str) -> Iterator[Problem]:
     known: Mapping[str, Schema] = schema.get("properties", {})
     more: Schema | None = schema.get("additionalProperties")
+    most = schema.get("maxProperties")
+    if most is not None and len(value) > most:
+        yield Problem(path, value, f"it has {len(value)} fields", f"Keep it to {most}.")
     for name in schema.get("required", ()):
         if value.get(name) is None:
             about = known[name].get("description", "")

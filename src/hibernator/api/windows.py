@@ -32,11 +32,17 @@ Timezone = Annotated[
 ]
 Country = Annotated[
     str | None,
-    says("An ISO 3166-1 country code such as `DE`, for its public holidays.", pattern="^[A-Z]{2}$"),
+    says(
+        "An ISO 3166-1 country code such as `DE`, for its public holidays.", pattern="^[A-Z]{2}$", maxLength=2
+    ),
 ]
 Subdivision = Annotated[
     str | None,
-    says("A part of the country such as `BY`, for its own holidays besides.", pattern="^[A-Z0-9-]{1,8}$"),
+    says(
+        "A part of the country such as `BY`, for its own holidays besides.",
+        pattern="^[A-Z0-9-]{1,8}$",
+        maxLength=8,
+    ),
 ]
 
 
