@@ -3,6 +3,7 @@
 from whenever import TimeDelta
 
 from hibernator.decisions.hibernateplan_journal import journaled
+from hibernator.decisions.hibernateplan_status import saved_by
 from support.plan_drill import Drill, spec
 
 
@@ -28,6 +29,18 @@ def test_a_target_that_fell_asleep_says_what_an_hour_of_it_saves_in_the_status_a
         "nodes": 0,
         "timezone": "UTC",
     }
+
+
+def test_a_plan_that_is_still_asleep_has_saved_what_its_hours_so_far_save() -> None:
+    drill = Drill(spec("a"))
+    drill.go("Asleep")
+    three = drill.now + TimeDelta(hours=3)
+    saved = saved_by(drill.status, three)
+    assert saved
+    assert (saved.cpu_core_hours, saved.memory_gib_hours) == (6.0, 12.0)
+    drill.now = three
+    drill.go("Awake")
+    assert saved_by(drill.status, three + TimeDelta(hours=5)) == saved
 
 
 def test_a_clock_that_was_set_back_takes_no_savings_away() -> None:

@@ -68,6 +68,7 @@ def describe(
     from hibernator.api.hibernateplan import PLANS
     from hibernator.cli.output import show_one
     from hibernator.cli.plan_words import describe_lines
+    from hibernator.demo.pace import now
 
     plan = talk(
         lambda session: session.client.get(PLANS, name, session.namespace),
@@ -75,7 +76,7 @@ def describe(
         role="hibernator-auditor",
     )
     if output in {Output.TABLE, Output.WIDE}:
-        _print(describe_lines(plan))
+        _print(describe_lines(plan, now(place.kubeconfig)))
     else:
         show_one(PLANS, plan, output)
 

@@ -12,16 +12,17 @@ from hibernator.api.planstatus import OperationResult
 from hibernator.cli.options import Output
 from hibernator.cli.output import moment
 from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL, Entry, Saving, read
+from hibernator.decisions.hibernateplan_status import saved_by
 from hibernator.executors.protocol import ExecutorError, Job
 from hibernator.executors.registry import Registry
 from hibernator.kube.client import Client
 
 
-def describe_lines(plan: HibernatePlan) -> list[str]:
-    return list(_describe(plan))
+def describe_lines(plan: HibernatePlan, now: Instant) -> list[str]:
+    return list(_describe(plan, now))
 
 
-def _describe(plan: HibernatePlan) -> Iterator[str]:
+def _describe(plan: HibernatePlan, now: Instant) -> Iterator[str]:
     status = plan.status
     yield f"{plan.metadata.namespace}/{plan.metadata.name} is {status.phase or 'not looked at yet'}"
     if following := status.next_transition:
@@ -33,7 +34,7 @@ def _describe(plan: HibernatePlan) -> Iterator[str]:
         counts = f", {items.done or 0}/{items.total or 0} items" if items else ""
         message = f": {target.message}" if target.message else ""
         yield f"  target       {target.name} {target.state}{counts}{message}"
-    if savings := status.savings:
+    if savings := saved_by(status, now):
         cpu, memory = savings.cpu_core_hours or 0, savings.memory_gib_hours or 0
         yield f"  saved        {cpu:g} core hours, {memory:g} GiB hours since {moment(savings.since)}"
     for cycle in reversed(status.history):
