@@ -97,6 +97,11 @@ COMMANDS: Final[Mapping[str, Entry]] = {
         "Print the settings that flags, environment and file make together, as a file that says the same.",
         _INSTALL,
     ),
+    "uninstall": Entry(
+        "hibernator.cli.uninstall:uninstall",
+        "Wake everything and remove plans, scalers, webhooks, finalizers and policies, in the right order.",
+        _INSTALL,
+    ),
     "detach": Entry(
         "hibernator.cli.detach:detach",
         "Take back what the operator told the API server about itself, once it is removed.",

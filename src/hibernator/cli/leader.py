@@ -6,23 +6,43 @@ from whenever import Instant
 
 from hibernator.api.core import LEASES, Lease
 from hibernator.cli.spoken import relative
+from hibernator.cli.waiting import until
 from hibernator.kube.client import Client
 from hibernator.kube.errors import ApiError
 
 LEASE: Final = "hibernator"
 _SILENT_SECONDS: Final = 15.0  # the leader renews it every two
+_RENEWED_SECONDS: Final = 8.0
 
 
 async def about_the_leader(client: Client) -> str:
     """A sentence or two about why the operator may not answer, as far as the user may know."""
     try:
-        found = await client.list(LEASES, field_selector=f"metadata.name={LEASE}")
+        latest = await _latest(client)
     except ApiError:
         return "You may not see which replica leads: an administrator can see it with `hibernator doctor`."
-    led = [(Instant(lease.spec.renew_time), lease) for lease in found if lease.spec.renew_time]
-    if not led:
+    if latest is None:
         return "No operator has led in this cluster yet. Install and start it, then run `hibernator doctor`."
-    return _about(*max(led, key=lambda each: each[0]), Instant.now())
+    return _about(*latest, Instant.now())
+
+
+async def leader_namespace(client: Client) -> str:
+    """Where a replica leads now; empty where none does."""
+    latest = await _latest(client)
+    if latest is None or not latest[1].spec.holder_identity:
+        return ""
+
+    async def renewed() -> bool:  # which no clock has a part in
+        return await _latest(client) != latest
+
+    return latest[1].metadata.namespace if await until(renewed, _RENEWED_SECONDS) else ""
+
+
+async def _latest(client: Client) -> tuple[Instant, Lease] | None:
+    """The Lease that was renewed last, and when."""
+    found = await client.list(LEASES, field_selector=f"metadata.name={LEASE}")
+    led = [(Instant(lease.spec.renew_time), lease) for lease in found if lease.spec.renew_time]
+    return max(led, key=lambda each: each[0], default=None)
 
 
 def _about(at: Instant, lease: Lease, now: Instant) -> str:

@@ -80,10 +80,10 @@ async def _release(client: Client, kind: Kind[T], finalizer: str) -> str:
         held = [one for one in await client.list(kind) if finalizer in one.metadata.finalizers]
     except NotFound:
         return ""
-    asleep = [one for one in held if isinstance(one, HibernatePlan) and _is_asleep(one)]
+    asleep = [one for one in held if isinstance(one, HibernatePlan) and is_asleep(one)]
     for one in held:
         if one not in asleep:
-            await _without(client, kind, one, finalizer)
+            await without(client, kind, one, finalizer)
     freed = len(held) - len(asleep)
     sentences = [f"{freed} of {kind.resource} can be deleted without an operator."] if freed else []
     sentences += [
@@ -94,7 +94,8 @@ async def _release(client: Client, kind: Kind[T], finalizer: str) -> str:
     return "\n".join(sentences)
 
 
-async def _without(client: Client, kind: Kind[T], one: T, finalizer: str) -> None:
+async def without(client: Client, kind: Kind[T], one: T, finalizer: str) -> None:
+    """Take a finalizer off an object, at the version that was read."""
     metadata = one.metadata
     left = [name for name in metadata.finalizers if name != finalizer]
     await client.patch(
@@ -106,5 +107,5 @@ async def _without(client: Client, kind: Kind[T], one: T, finalizer: str) -> Non
     )
 
 
-def _is_asleep(plan: HibernatePlan) -> bool:
+def is_asleep(plan: HibernatePlan) -> bool:
     return plan.status.current_operation is not None or standing(plan.status, ()) == "Asleep"

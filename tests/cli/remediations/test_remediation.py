@@ -71,7 +71,7 @@ async def test_a_remediation_is_found_looked_at_and_approved(people: People) -> 
         await run.settle()
         name = people.request()["metadata"]["name"]
         head, row = (await call(people.ask, BOB, "list", "--pending", "--mine")).splitlines()
-        assert head.split() == ["NAME", "ANALYSIS", "CONFIDENCE", "PLAYBOOK", "REQUIRED", "BY", "DECISION"]
+        assert head.split() == ["NAME", "ANALYSIS", "CONFIDENCE", "PLAYBOOK", "REQUIRED", "DECISION", "AGE"]
         assert row.split()[:4] == [name, "oom", "0.65", "pod-oom-recovery"]
         assert await call(people.ask, CAROL, "list", "--mine") == ""
         shown = await call(people.ask, BOB, "view", name)
