@@ -33,7 +33,14 @@ BY_PAGE: Final = {
         "tests/docs/test_first_minutes.py::test_what_the_readme_says_puts_a_deployment_to_sleep_and_wakes_it",
     ),
     ("docs/guides/approvals.md", "sh"): (f"{_SHELL}grace_agrees_and_heidi_does_not",),
-    ("docs/guides/audit.md", "sh"): (f"{_AUDIT}the_trail_is_read_followed_exported_and_checked",),
+    ("docs/guides/audit.md", "sh"): (
+        f"{_AUDIT}the_trail_is_read_followed_exported_and_checked",
+        f"{_AUDIT}an_administrator_asks_in_the_pod",
+        f"{_AUDIT}an_auditor_reads_postgresql_with_a_role_that_can_do_nothing_else",
+    ),
+    ("docs/guides/audit.md", "sql"): (
+        f"{_AUDIT}an_auditor_reads_postgresql_with_a_role_that_can_do_nothing_else",
+    ),
     ("docs/guides/audit.md", "python"): (
         f"{_AUDIT}the_trail_is_read_followed_exported_and_checked",
         f"{_AUDIT}a_controller_records_as_the_page_says",

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import msgspec
 import pytest
 from whenever import Instant, TimeDelta
@@ -20,6 +21,7 @@ from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
 from support.cluster import ClusterInTest
 from support.pages import Shell, blocks
+from support.postgres import Postgres
 
 PAGE = "docs/guides/audit.md"
 PARTY = Resource(
@@ -33,7 +35,7 @@ SPEC = {"spec": {"schedule": {"timezone": "UTC", "offHours": []}, "targets": []}
 async def test_the_trail_is_read_followed_exported_and_checked(
     cluster: ClusterInTest, tmp_path: Path
 ) -> None:
-    read, check, make_key, check_signed = blocks(PAGE, "sh")
+    read, _in_the_pod, _by_a_reader, check, make_key, check_signed = blocks(PAGE, "sh")
     check_one, _for_controllers = blocks(PAGE, "python")
     (tmp_path / "your-log-shipper").write_text("#!/bin/sh\nexec cat\n", "utf-8")
     (tmp_path / "your-log-shipper").chmod(0o755)
@@ -111,3 +113,56 @@ async def test_a_controller_records_as_the_page_says(tmp_path: Path) -> None:
         finally:
             writing.cancel()
             await asyncio.wait([writing])
+
+
+EXEC = """#!/bin/sh
+# What `kubectl exec` does, where there is no kubelet: the command behind `--`, in the environment of the pod.
+[ "$1 $2 $3 $4 $5" = "exec deployment/hibernator -n hibernator-system --" ] || exit 64
+shift 5
+export HIBERNATOR_DATABASE="$OF_THE_POD"
+exec "$@"
+"""
+
+
+async def test_an_administrator_asks_in_the_pod(cluster: ClusterInTest, tmp_path: Path) -> None:
+    _read, in_the_pod, *_ = blocks(PAGE, "sh")
+    (tmp_path / "kubectl").write_text(EXEC, "utf-8")
+    (tmp_path / "kubectl").chmod(0o755)
+    url = f"sqlite:///{tmp_path}/audit.db"
+    await _a_trail(url)
+    shell = Shell(cluster, tmp_path, more={"OF_THE_POD": url})
+    said = await asyncio.to_thread(shell.type, in_the_pod.text)
+    assert "party" in said
+    assert "The trail is whole: 1 events" in said
+    assert "party" in (tmp_path / "trail.ndjson").read_text("utf-8")
+
+
+async def test_an_auditor_reads_postgresql_with_a_role_that_can_do_nothing_else(
+    cluster: ClusterInTest, tmp_path: Path
+) -> None:
+    _read, _in_the_pod, by_a_reader, *_ = blocks(PAGE, "sh")
+    [grant] = blocks(PAGE, "sql")
+    with Postgres() as server:
+        url = await server.create_database()
+        await _a_trail(url)
+        connection = await asyncpg.connect(url)
+        await connection.execute(grant.text)
+        await connection.close()
+        auditor = url.replace("test@", "auditor:choose-one@")
+        (tmp_path / "audit-url").write_text(auditor, "utf-8")
+        said = await asyncio.to_thread(Shell(cluster, tmp_path).type, by_a_reader.text)
+        assert "party" in said
+        assert "The trail is whole: 1 events" in said
+        connection = await asyncpg.connect(auditor)
+        for change in ("DELETE FROM audit_events", "UPDATE audit_chain SET epoch = 9", "TABLE audit_inbox"):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                await connection.execute(change)
+        await connection.close()
+
+
+async def _a_trail(url: str) -> None:
+    async with Database(url) as database:
+        store = Store(database, now=Instant.now)
+        await store.prepare()
+        made = event("scheduleexception.approved", PARTY, at=Instant.now(), identity=(1,))
+        await store.append(await store.claim("test"), [made])

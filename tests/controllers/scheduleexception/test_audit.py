@@ -6,6 +6,8 @@ import msgspec
 
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.controllers.scheduleexception_audit import events
+from support.exception_scenes import EVERY_DAY, ExceptionScene, exception, hours
+from support.plan_scenes import noop, plan
 
 SPEC: dict[str, Any] = {
     "planRef": {"name": "dev"},
@@ -65,3 +67,23 @@ def test_one_that_waits_in_line_is_told() -> None:
 def test_a_decision_that_does_not_count_is_told_with_who_took_it_and_why_not() -> None:
     entry = ("refused", "mallory", "NotAsked: mallory is not among those whose agreement is needed: bob.")
     assert told(entry) == [("approval.refused", "user", "mallory")]
+
+
+async def test_without_webhooks_the_trail_names_who_is_written_down_and_else_says_unknown(
+    scene: ExceptionScene,
+) -> None:
+    """`hibernator plan wake` and `exception create` write it down; a bare manifest does not."""
+    short: dict[str, Any] = {
+        "type": "suspend",
+        "validFrom": "2026-03-02T08:00:00Z",
+        "validUntil": "2026-03-02T09:00:00Z",
+        "windows": hours("12:00", "13:00", EVERY_DAY),
+    }
+    named, bare = exception("named", **short), exception("bare", **short)
+    del bare["metadata"]["annotations"]
+    scene.apply(plan(noop("nothing"), name="dev-plan"), named, bare)
+    async with scene.operator() as run:
+        await run.settle()
+        found = await run.trail("scheduleexception.requested")
+        actors = {one.resource.name: (one.actor.type, one.actor.id) for one in found}
+    assert actors == {"named": ("user", "alice"), "bare": ("unknown", "")}
