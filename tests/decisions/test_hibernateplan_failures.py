@@ -181,3 +181,25 @@ def test_a_mended_spec_is_tried_without_being_asked() -> None:
     drill.generation = 2
     drill.go("Asleep")
     assert drill.phase == "Hibernated"
+
+
+def test_without_restore_data_everything_that_had_begun_to_sleep_is_woken_by_its_marks() -> None:
+    drill = Drill(spec("a", "b", "c"))
+    drill.work(drill.look("Asleep"))
+    drill.look("Asleep")  # begins b; how far it came is not known any more
+    drill.kept.clear()
+    drill.go("Awake")
+    assert drill.log == ["Sleep a", "Wake b", "Wake a"]
+    assert drill.states == {"b": "Completed", "a": "Completed", "c": "Skipped"}
+
+
+def test_a_waking_without_restore_data_is_tried_again_and_holds_up_a_deletion() -> None:
+    drill = Drill(spec("a", behavior={"mode": "Strict", "retries": 0}))
+    drill.go("Asleep")
+    drill.kept.clear()
+    drill.go("Awake", failing("a"))
+    drill.deleted = True
+    assert not drill.look("Awake").release
+    drill.now += TimeDelta(minutes=31)
+    drill.go("Awake")
+    assert drill.look("Awake").release

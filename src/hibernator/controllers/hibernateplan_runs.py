@@ -324,7 +324,9 @@ class Runner:
         message = f"{progress.done} items are {state}."
         if progress.skipped:
             message += f" {progress.skipped} were asleep before and are left so."
-        elif operation == "Sleep" and not progress.done:
+        elif operation == "Wake" and not progress.done:
+            message = "Nothing of it was asleep."
+        elif not progress.done:
             message = "Nothing was found that could sleep. If that is a surprise, check its parameters."
         done = Outcome(state="done", items=progress.items, message=message, saving=progress.saving)
         return Step(done)

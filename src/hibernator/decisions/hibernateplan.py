@@ -108,7 +108,7 @@ def decide(seen: Seen, now: Instant) -> Decision:
     if not only_looks(plan):
         status = fold(status, seen.outcomes, spec.behavior.retries, now)
     if is_deleted(plan):
-        if not seen.kept and status.current_operation is None:
+        if not _sleepers(seen, status) and status.current_operation is None:
             return Decision(status=status, release=True)
         return _move(seen, status, "Awake", now)
     if seen.clock is None or (seen.problems and seen.clock.wanted == "Asleep"):
@@ -143,8 +143,9 @@ def _move(seen: Seen, status: HibernatePlanStatus, wanted: Rest, now: Instant) -
     if going != wanted and wanted == "Asleep":
         status = begin(status, "Sleep", [*strangers, *names], (), now)
     elif going != wanted:
-        sleepers = [name for name in names if name in seen.kept]
-        others = [name for name in names if name not in seen.kept]
+        asleep = _sleepers(seen, status)
+        sleepers = [name for name in names if name in asleep]
+        others = [name for name in names if name not in asleep]
         status = begin(status, "Wake", [*strangers, *sleepers], others, now)
     elif operation is None and (again := _again(seen, status, now)):
         status = reopen(status, again)
@@ -160,6 +161,18 @@ def _move(seen: Seen, status: HibernatePlanStatus, wanted: Rest, now: Instant) -
     return _said(seen, status, now, runs=runs)
 
 
+def _sleepers(seen: Seen, status: HibernatePlanStatus) -> frozenset[str]:
+    """The targets of which something may be asleep: their sleep has begun, or something of them is kept.
+
+    What was kept may have been deleted by hand, and how far the sleep came may not be in the status. The
+    marks of the sleepers tell, and they are asked when the target is woken.
+    """
+    begun = [target for target in status.targets if target.attempts]
+    if standing(status, seen.kept) == "Awake":
+        return seen.kept | {target.name for target in begun if target.state in _UNDONE}
+    return seen.kept | {target.name for target in begun if target.items is None or target.items.total}
+
+
 def _again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> tuple[str, ...]:
     """The targets that the last operation is not over for.
 
@@ -168,12 +181,12 @@ def _again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> tuple[str, 
     plan = seen.plan
     asked = plan.metadata.annotations.get(RETRY, status.retried)[:64] != status.retried
     changed = status.observed_generation != plan.metadata.generation
-    once_more = _once_more_at(seen, status)
+    once_more = _once_more_at(status)
     if not status.history or not (asked or changed or (once_more and once_more <= now)):
         return ()
     failed = [target.name for target in status.targets if target.state in _UNDONE]
     if standing(status, seen.kept) == "Awake" or not changed:
-        return tuple(name for name in failed if name in seen.kept or last_operation(status) == "Sleep")
+        return tuple(failed)
     names = [target.name for target in plan.spec.targets]
     strangers = sorted(seen.kept - set(names))
     known = states(status)
@@ -183,11 +196,11 @@ def _again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> tuple[str, 
     )
 
 
-def _once_more_at(seen: Seen, status: HibernatePlanStatus) -> Instant | None:
+def _once_more_at(status: HibernatePlanStatus) -> Instant | None:
     """When a waking that failed for good begins again: nothing may sleep on for want of a command."""
     result = last_result(status)
     over = status.current_operation is None and last_operation(status) == "Wake" and result is not None
-    undone = any(target.state in _UNDONE and target.name in seen.kept for target in status.targets)
+    undone = any(target.state in _UNDONE and target.attempts for target in status.targets)
     if not over or not undone or result is None or result.finished_at is None:
         return None
     return Instant(result.finished_at) + TimeDelta(seconds=LONGEST_PAUSE)
@@ -316,7 +329,7 @@ def _look_again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> float:
     Whoever was due before waits for something other than time: for room, or for the end of a suspension.
     """
     moments = [due_at(target) for target in status.targets if status.current_operation]
-    moments.append(_once_more_at(seen, status))
+    moments.append(_once_more_at(status))
     if seen.clock:
         moments.append(seen.clock.until)
     if is_suspended(seen.plan, now) and seen.plan.spec.suspend_until:
