@@ -71,6 +71,29 @@ class Delay:
 
 
 @dataclass
+class Late:
+    """Keep it, also when whoever asked gives up, until the test lets it arrive: `await action.arrive()`."""
+
+    _kept: "list[tuple[Exchange, asyncio.Future[web.Response]]]" = field(default_factory=list)
+
+    async def act(self, exchange: "Exchange") -> web.StreamResponse:
+        answer: asyncio.Future[web.Response] = asyncio.get_running_loop().create_future()
+        self._kept.append((exchange, answer))
+        return await answer
+
+    async def arrive(self) -> list[int]:
+        """Send on all that was kept; what the API server answers."""
+        kept, self._kept = self._kept, []
+        codes = []
+        for exchange, answer in kept:
+            said = await exchange.ask()
+            codes.append(said.status)
+            if not answer.done():
+                answer.set_result(said.response())
+        return codes
+
+
+@dataclass
 class Record:
     """Forward it, and keep the body of the answer for a later `Answer(200, body=…)`."""
 

@@ -7,7 +7,8 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -134,24 +135,18 @@ def _session() -> AioSession:
     return session
 
 
-async def live(
-    kubeconfig: Path,
-    key: Key,
-    clock: ManualClock,
-    *,
-    last: int | None = None,
-    die: Callable[[], None] = _killed,
-) -> int:
-    """Be one plan's operator until nothing is left to do now, or until the last write. Counts the writes."""
+@asynccontextmanager
+async def operating(client: Client, key: Key, clock: ManualClock) -> AsyncIterator[Controller]:
+    """The controller of plans in one namespace, with its caches filled, for whoever calls its reconcile."""
     metrics = Metrics((*RUNTIME, *hibernateplan_metrics.METRICS, STRAYS))
-    mortal = MortalClient(credentials.find(str(kubeconfig)), last, die)
     async with (
-        mortal as client,
+        client,
         Database(_UNUSED) as database,
         aiohttp.ClientSession() as session,
         Connectors(client, session) as connectors,
     ):
-        connectors._doors = _MortalDoors(client, session)  # type: ignore[assignment] # all that is asked of them
+        if isinstance(client, MortalClient):
+            connectors._doors = _MortalDoors(client, session)  # type: ignore[assignment] # all that is asked of them
         trail = Trail(Store(database, now=clock.now), identity="test")
         means = Means(
             client=client,
@@ -169,15 +164,30 @@ async def live(
         try:
             for source in controller.sources:
                 await source.cache.wait_synced()
+            yield controller
+        finally:
+            for task in caches:
+                task.cancel()
+            await asyncio.wait(caches)
+
+
+async def live(
+    kubeconfig: Path,
+    key: Key,
+    clock: ManualClock,
+    *,
+    last: int | None = None,
+    die: Callable[[], None] = _killed,
+) -> int:
+    """Be one plan's operator until nothing is left to do now, or until the last write. Counts the writes."""
+    client = MortalClient(credentials.find(str(kubeconfig)), last, die)
+    async with operating(client, key, clock) as controller:
+        try:
             await _until_quiet(client, controller, key, clock)
         except BaseExceptionGroup as group:
             if group.subgroup(Killed):  # one of several writes at once was the last
                 raise Killed from group
             raise
-        finally:
-            for task in caches:
-                task.cancel()
-            await asyncio.wait(caches)
         return client.writes
 
 

@@ -30,12 +30,13 @@ async def _at_rest(manager: Manager) -> bool:
     for cache in manager.caches:
         if cache.trouble and not cache.synced.is_set():
             continue  # of a kind that may not be read
-        if not await _up_to_date(cache):
+        if not await up_to_date(cache):
             return False
     return all(controller.queue.idle for controller in manager.controllers)
 
 
-async def _up_to_date(cache: Cache[Any]) -> bool:
+async def up_to_date(cache: Cache[Any]) -> bool:
+    """Whether a cache shows what the API server has."""
     reflector = cache._reflector
     selection = reflector._selection
     there = await reflector._client.list(
