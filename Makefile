@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.from-lock
 JOBS   ?= 2
 
-.PHONY: help demo test check bench setup generate lock sbom format clean
+.PHONY: help demo test check nights bench setup generate lock sbom format clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -36,6 +36,10 @@ check: $(STAMP)  ## The fast part: lint, types, imports, generated files.
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-cache > $(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
 	@$(BIN)/python -m tools.generate --check
+
+nights: $(STAMP)  ## Let every write of a plan's night meet every fault (hours; see CONTRIBUTING.md).
+	@$(BIN)/hibernator controlplane build
+	@PYTHONPATH=tests $(BIN)/python -m support.nights $(NIGHTS)
 
 bench: $(STAMP)  ## Run every benchmark and write one table.
 	@$(BIN)/hibernator controlplane build
