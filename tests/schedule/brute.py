@@ -149,6 +149,65 @@ def _suspended(
     return result
 
 
+def clash(clock: Wall, one: BruteException, other: BruteException) -> datetime | None:
+    """The first minute that both want, if they are valid in whole minutes and inside of what is looked at."""
+    wanted_by = [any_matching(clock, each.windows) for each in (one, other)]
+    for i, both in enumerate(zip(*wanted_by, strict=True)):
+        moment = clock.first + i * MINUTE
+        if all(both) and _is_valid(one, moment) and _is_valid(other, moment):
+            return moment
+    return None
+
+
+def _is_valid(exception: BruteException, moment: datetime) -> bool:
+    return exception.valid_from <= moment < exception.valid_until
+
+
+def composed(clock: Wall, asleep: Sequence[bool], line: Sequence[BruteException]) -> list[bool]:
+    """Whether a plan with all these exceptions, filed in this order, is asleep, at each minute."""
+    inside = [any_matching(clock, one.windows) for one in line]
+    wants = [
+        {i for i, here in enumerate(each) if here and _is_valid(one, clock.first + i * MINUTE)}
+        for one, each in zip(line, inside, strict=True)
+    ]
+    clashes = {(i, j) for i, mine in enumerate(wants) for j, other in enumerate(wants) if mine & other}
+    in_force = [[False] * len(clock.readings) for _ in line]
+    active: list[int] = []
+    result: list[bool] = []
+    for at in range(len(clock.readings)):
+        moment = clock.first + at * MINUTE
+        active = [i for i in active if moment < line[i].valid_until]
+        for i, one in enumerate(line):
+            if i not in active and moment < one.valid_until and not any((i, j) in clashes for j in active):
+                active.append(i)
+        for i in active:
+            in_force[i][at] = line[i].valid_from <= moment
+    for at, base_asleep in enumerate(asleep):
+        now = [(one, inside[i][at]) for i, one in enumerate(line) if in_force[i][at]]
+        replacing = [here for one, here in now if one.type == "replace"]
+        sleeps = any(replacing) if replacing else base_asleep
+        sleeps = sleeps or any(here for one, here in now if one.type == "extend")
+        if not sleeps or any(here for one, here in now if one.type == "suspend"):
+            result.append(False)
+        elif at == 0 or result[-1]:
+            result.append(True)
+        else:
+            result.append(not _any_soon(line, inside, in_force, at))
+    return result
+
+
+def _any_soon(
+    line: Sequence[BruteException], inside: Sequence[list[bool]], in_force: Sequence[list[bool]], at: int
+) -> bool:
+    """Whether one of those that suspend now, if not at this minute, does so within its lead time."""
+    for i, one in enumerate(line):
+        if one.type == "suspend" and in_force[i][at]:
+            coming = range(at + 1, min(at + one.lead // MINUTE, len(inside[i]) - 1) + 1)
+            if any(inside[i][j] and in_force[i][j] for j in coming):
+                return True
+    return False
+
+
 @dataclass(frozen=True)
 class BruteScaling:
     window: BruteWindow

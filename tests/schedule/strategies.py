@@ -87,9 +87,10 @@ def holidays_near(start: datetime) -> st.SearchStrategy[frozenset[date]]:
 
 
 @st.composite
-def exceptions_near(draw: st.DrawFn, start: datetime) -> BruteException:
+def exceptions_near(draw: st.DrawFn, start: datetime, *, whole_minutes: bool = False) -> BruteException:
     begins = start + timedelta(
-        minutes=draw(st.integers(-3 * 1440, 6 * 1440)), seconds=draw(st.sampled_from([0, 59]))
+        minutes=draw(st.integers(-3 * 1440, 6 * 1440)),
+        seconds=0 if whole_minutes else draw(st.sampled_from([0, 59])),
     )
     lasts = timedelta(minutes=draw(st.integers(0, 9 * 1440)))
     lead = timedelta(minutes=draw(st.sampled_from([0, 1, 30, 60, 180, 720, 1440, 2880])))

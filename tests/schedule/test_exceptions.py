@@ -1,5 +1,7 @@
 """RFC-0003: its types, timelines, scenarios and use cases, played by the engine; then ruling 9's corners."""
 
+from itertools import permutations
+
 import pytest
 
 from hibernator.schedule.plan import PlanTimeline, evaluate_with_exception
@@ -286,8 +288,78 @@ def test_where_validities_overlap_the_first_one_passed_governs(order: tuple[str,
     timeline = PlanTimeline(plan(NIGHTS), [both[name] for name in order])
     contested = timeline.at(utc("2026-02-04 15:00"))
     assert contested.value is (State.ASLEEP if order[0] == "a" else State.AWAKE)
-    assert timeline.at(utc("2026-02-03 15:00")).value is State.ASLEEP
+    # The other one waits, and takes over with what is left of its time.
+    assert timeline.at(utc("2026-02-03 15:00")).value is (State.ASLEEP if order[0] == "a" else State.AWAKE)
     assert timeline.at(utc("2026-02-05 21:00")).value is State.AWAKE
+
+
+def test_several_are_in_force_where_their_windows_do_not_overlap() -> None:
+    """Replaced first, then extended, then suspended, in whatever order they were filed."""
+    valid = "2026-02-02T00:00:00Z/2026-02-09T00:00:00Z"
+    filed = [
+        exception("suspend", valid, window("04:00-05:00"), name="wake", lead="1h"),
+        exception("extend", valid, window("12:00-13:00"), name="lunch"),
+        exception("replace", valid, window("02:00-04:00"), window("05:00-07:00"), name="new-nights"),
+        exception("replace", valid, window("22:00-23:00"), name="evenings"),
+        exception("suspend", valid, window("13:00-14:00"), name="meeting", lead="30m"),
+    ]
+    for order in permutations(filed):
+        timeline = PlanTimeline(plan(NIGHTS), order)
+        assert story(timeline, "2026-02-03 00:00", "2026-02-04 00:00", "UTC") == [
+            "Tue 00:00 Awake ExceptionReplace",
+            "Tue 02:00 Asleep ExceptionReplace",
+            "Tue 04:00 Awake ExceptionReplace",
+            "Tue 05:00 Asleep ExceptionReplace",
+            "Tue 07:00 Awake ExceptionReplace",
+            "Tue 12:00 Asleep ExceptionExtend",
+            "Tue 13:00 Awake ExceptionReplace",
+            "Tue 22:00 Asleep ExceptionReplace",
+            "Tue 23:00 Awake ExceptionReplace",
+        ]
+
+
+def test_the_lead_times_of_several_suspensions_hold_each_for_its_own_windows() -> None:
+    valid = "2026-02-02T00:00:00Z/2026-02-09T00:00:00Z"
+    early = exception("suspend", valid, window("21:00-22:00"), name="early", lead="1h")
+    late = exception("suspend", valid, window("22:30-23:00"), name="late", lead="30m")
+    assert story(
+        PlanTimeline(plan(NIGHTS), [early, late]), "2026-02-03 19:00", "2026-02-04 00:00", "UTC"
+    ) == [
+        "Tue 19:00 Awake WorkingHours",
+        "Tue 20:00 Awake ExceptionLeadTime",
+        "Tue 21:00 Awake ExceptionSuspend",
+        "Tue 22:00 Awake ExceptionLeadTime",
+        "Tue 22:30 Awake ExceptionSuspend",
+        "Tue 23:00 Asleep OffHours",
+    ]
+
+
+def test_an_emergency_now_leaves_what_is_approved_for_tonight_in_force() -> None:
+    tonight = exception(
+        "extend", "2026-02-03T00:00:00Z/2026-02-04T00:00:00Z", window("18:00-20:00"), name="tonight"
+    )
+    now = exception("suspend", "2026-02-03T02:00:00Z/2026-02-03T04:00:00Z", window("00:00-23:59"), name="now")
+    assert story(
+        PlanTimeline(plan(NIGHTS), [tonight, now]), "2026-02-03 01:00", "2026-02-03 23:00", "UTC"
+    ) == [
+        "Tue 01:00 Asleep OffHours",
+        "Tue 02:00 Awake ExceptionSuspend",
+        "Tue 04:00 Asleep OffHours",
+        "Tue 06:00 Awake WorkingHours",
+        "Tue 18:00 Asleep ExceptionExtend",
+        "Tue 20:00 Asleep OffHours",
+    ]
+
+
+def test_explain_tells_of_each_exception_that_is_in_force() -> None:
+    valid = "2026-02-02T00:00:00Z/2026-02-09T00:00:00Z"
+    extend = exception("extend", valid, window("18:00-20:00"), name="more")
+    suspend = exception("suspend", valid, window("20:00-21:00"), name="less")
+    told = PlanTimeline(plan(NIGHTS), [extend, suspend]).explain(utc("2026-02-03 20:30"))
+    assert [(rule.name, rule.decided) for rule in told.rules[-2:]] == [
+        ("exception more (extend)", False),
+        ("exception less (suspend)", True),
+    ]
 
 
 def test_a_lead_time_of_more_than_the_validity_reaches_no_further_than_it() -> None:

@@ -105,10 +105,10 @@ def test_exceptions_say_why_they_did_not_matter() -> None:
     ]
     assert exceptions_at("2026-03-03 12:30", ("extend", VALID)) == ["was valid until Sun 2026-03-01 00:00"]
     assert exceptions_at("2025-03-03 12:30", ("extend", VALID)) == [
-        "is not valid before Thu 2026-01-01 00:00"
+        "does not apply before Thu 2026-01-01 00:00"
     ]
     assert exceptions_at("2026-02-03 10:00", ("extend", VALID), ("replace", VALID)) == [
-        "never applies: other exceptions are in force all the time that it is valid",
+        "never applies: it conflicts with another exception for as long as it is valid",
         "is valid, but none of its windows cover this time",
     ]
 

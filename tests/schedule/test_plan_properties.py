@@ -4,18 +4,21 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from whenever import Instant
 
 from hibernator.api.hibernateplan import PlanHolidays, Schedule
 from hibernator.api.scheduleexception import PlanReference, ScheduleExceptionSpec
 from hibernator.api.windows import OffHourWindow
+from hibernator.schedule.conflicts import overlap
 from hibernator.schedule.holidays import Holidays
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.timeline import Timeline
 from hibernator.schedule.verdicts import State
 from schedule import brute
 from schedule.strategies import exceptions_near, holidays_near, off_hours, weeks
+
+WHOLE = timedelta(days=20)  # around a week, so that all exceptions near it begin and end within
 
 Week = tuple[str, datetime, datetime]
 
@@ -92,6 +95,48 @@ def test_an_exception_bends_a_plan_as_somebody_would_who_decides_minute_by_minut
         holidays=Holidays.on(*dates),
     )
     assert by_minute(timeline, start, end) == expected
+
+
+def lines_near(start: datetime) -> st.SearchStrategy[list[brute.BruteException]]:
+    return st.lists(exceptions_near(start, whole_minutes=True), min_size=2, max_size=4)
+
+
+@given(weeks(), st.data())
+def test_exceptions_conflict_at_the_first_minute_that_both_want(week: Week, data: st.DataObject) -> None:
+    zone, start, end = week
+    one, other = data.draw(st.lists(exceptions_near(start, whole_minutes=True), min_size=2, max_size=2))
+    first = brute.clash(brute.wall(zone, start, end, WHOLE), one, other)
+    expected = None if first is None else Instant(first)
+    assert overlap(bending(one), bending(other), zone) == expected
+    assert overlap(bending(other), bending(one), zone) == expected
+
+
+@settings(max_examples=40)  # each one is thousands of minutes
+@given(weeks(), off_hours(), st.data())
+def test_several_exceptions_compose_as_somebody_would_who_decides_minute_by_minute(
+    week: Week, windows: tuple[brute.BruteWindow, ...], data: st.DataObject
+) -> None:
+    zone, start, end = week
+    line = data.draw(lines_near(start))
+    clock = brute.wall(zone, start, end, WHOLE)
+    expected = states(clock.asked(brute.composed(clock, brute.base(clock, windows), line)))
+    named = [(f"event-{number}", bending(one)) for number, one in enumerate(line)]
+    assert by_minute(PlanTimeline(schedule(zone, windows), named), start, end) == expected
+
+
+@given(weeks(), off_hours(), st.data())
+def test_the_order_of_filing_does_not_matter_where_nothing_conflicts(
+    week: Week, windows: tuple[brute.BruteWindow, ...], data: st.DataObject
+) -> None:
+    zone, start, end = week
+    kept: list[tuple[str, ScheduleExceptionSpec]] = []
+    for number, one in enumerate(data.draw(lines_near(start))):
+        spec = bending(one)
+        if all(overlap(spec, other, zone) is None for _, other in kept):
+            kept.append((f"event-{number}", spec))
+    shuffled = data.draw(st.permutations(kept))
+    one_way, other_way = (PlanTimeline(schedule(zone, windows), each) for each in (kept, shuffled))
+    assert by_minute(one_way, start, end) == by_minute(other_way, start, end)
 
 
 @given(weeks(), off_hours(), st.data())

@@ -1,13 +1,14 @@
-"""How an exception bends a plan: extend adds sleep, suspend takes it away, replace decides alone."""
+"""How exceptions bend a plan: replace sets the schedule aside, extend adds sleep, suspend takes it away."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from hibernator.api.scheduleexception import ExceptionType, ScheduleExceptionSpec
-from hibernator.schedule.spans import Span, Spans, clip, intersect, subtract, union
+from hibernator.schedule.conflicts import governed, reach_of
+from hibernator.schedule.spans import Span, Spans, clip, intersect, union
 from hibernator.schedule.steps import Steps, overlay
-from hibernator.schedule.ticks import from_datetime
 from hibernator.schedule.verdicts import Reason, State, Verdict
 from hibernator.schedule.windows import Window, off_hours
 from hibernator.schedule.words import read_duration
@@ -29,20 +30,6 @@ class Bend(NamedTuple):
     awake: Verdict[State]
     waiting: Verdict[State]
 
-    def over(self, steps: PlanSteps) -> PlanSteps:
-        """The steps as they are with this exception."""
-        lo, hi = steps.starts[0], steps.end
-        if not clip(self.governs, lo, hi):
-            return steps
-        windows = self.applied(lo, hi)
-        if self.type == "extend":
-            return overlay(steps, windows, lambda below: below if _sleeps(below) else self.asleep)
-        if self.type == "replace":
-            alone = overlay(steps, self.governs, lambda _: self.awake)
-            return overlay(alone, windows, lambda _: self.asleep)
-        steps = overlay(steps, windows, lambda below: self.awake if _sleeps(below) else below)
-        return overlay(steps, self._naps(steps, windows), lambda _: self.waiting) if self.lead else steps
-
     def applied(self, lo: int, hi: int) -> Spans:
         """Where in [lo, hi) its windows are while it governs."""
         return intersect(
@@ -52,30 +39,69 @@ class Bend(NamedTuple):
     def governs_at(self, ticks: int) -> bool:
         return any(start <= ticks < end for start, end in self.governs)
 
-    def _naps(self, steps: PlanSteps, suspensions: Spans) -> list[Span]:
-        """The sleeps that do not begin, because they would so soon before a suspension (ruling 9)."""
-        begins = [start for start, _ in suspensions]
-        naps: list[Span] = []
-        for start, end in _sleep(steps):
+
+_Near = tuple[Bend, Spans]  # an exception, and where its windows are in what is laid out
+
+
+def compose(steps: PlanSteps, bends: Sequence[Bend]) -> PlanSteps:
+    """The steps as they are under all these exceptions: replaced first, then extended, then suspended.
+
+    Of several that replace, the windows of all count: none of them replaces another.
+    """
+    lo, hi = steps.starts[0], steps.end
+    near = [(bend, bend.applied(lo, hi)) for bend in bends if clip(bend.governs, lo, hi)]
+    for bend, _ in _of(near, "replace"):
+        steps = overlay(steps, bend.governs, partial(_always, bend.awake))
+    for bend, windows in _of(near, "replace"):
+        steps = overlay(steps, windows, partial(_always, bend.asleep))
+    for bend, windows in _of(near, "extend"):
+        steps = overlay(steps, windows, partial(_unless, State.ASLEEP, bend.asleep))
+    suspensions = _of(near, "suspend")
+    for bend, windows in suspensions:
+        steps = overlay(steps, windows, partial(_unless, State.AWAKE, bend.awake))
+    for nap, bend in _naps(steps, suspensions):
+        steps = overlay(steps, (nap,), partial(_always, bend.waiting))
+    return steps
+
+
+def _of(near: Sequence[_Near], type_: ExceptionType) -> list[_Near]:
+    return [(bend, windows) for bend, windows in near if bend.type == type_]
+
+
+def _always(verdict: Verdict[State], _below: Verdict[State]) -> Verdict[State]:
+    return verdict
+
+
+def _unless(state: State, verdict: Verdict[State], below: Verdict[State]) -> Verdict[State]:
+    """What lies beneath stays where it is in that state anyway, and keeps its reason."""
+    return below if below.value is state else verdict
+
+
+def _naps(steps: PlanSteps, suspensions: Sequence[_Near]) -> Iterator[tuple[Span, Bend]]:
+    """The sleeps that do not begin, because they would so soon before a suspension, and whose (ruling 9)."""
+    leading = [(bend, [start for start, _ in windows]) for bend, windows in suspensions if bend.lead]
+    if not leading:
+        return
+    for start, end in _sleep(steps):
+        for bend, begins in leading:
             following = bisect_right(begins, start)
-            soon = following < len(begins) and begins[following] - start <= self.lead
-            if soon and self.governs_at(start):
-                naps.append((start, end))
-        return naps
+            soon = following < len(begins) and begins[following] - start <= bend.lead
+            if soon and bend.governs_at(start):
+                yield (start, end), bend
+                break
 
 
 def read_exceptions(exceptions: Sequence[NamedException], zone: Zone) -> tuple[Bend, ...]:
     """Exceptions in the order in which they begin to govern.
 
-    Only one governs at a time (ruling 11). Where validities overlap, the one that was passed first does.
+    Several govern at a time. Of those that conflict, the one that was passed first does, and the other
+    takes over when that is over (ruling 11).
     """
-    taken: Spans = ()
-    bends: list[Bend] = []
-    for name, spec in exceptions:
-        validity = union([(from_datetime(spec.valid_from), from_datetime(spec.valid_until))])
-        governs = subtract(validity, taken)
-        taken = union(taken, validity)
-        bends.append(_bend(name, spec, governs, zone))
+    spans = governed([reach_of(spec, zone) for _, spec in exceptions])
+    bends = [
+        _bend(name, spec, () if span is None else union([span]), zone)
+        for (name, spec), span in zip(exceptions, spans, strict=True)
+    ]
     return tuple(sorted(bends, key=lambda bend: bend.governs))
 
 
@@ -100,9 +126,5 @@ def _sleep(steps: PlanSteps) -> Spans:
     return union(
         (start, end)
         for start, end, verdict in zip(steps.starts, ends, steps.values, strict=True)
-        if _sleeps(verdict)
+        if verdict.value is State.ASLEEP
     )
-
-
-def _sleeps(verdict: Verdict[State]) -> bool:
-    return verdict.value is State.ASLEEP

@@ -1,4 +1,4 @@
-"""When a plan is asleep: its windows, then its holidays, then the exceptions that bend it.
+"""When a plan is asleep: its windows, then its holidays, then the exceptions that are in force.
 
 Each layer changes what lies beneath it, and the reason is that of the last layer that made a difference: a
 night that an exception would extend anyway is still simply a night.
@@ -10,7 +10,7 @@ from whenever import Instant
 
 from hibernator.api.hibernateplan import Schedule
 from hibernator.schedule import plan_words as words
-from hibernator.schedule.bend import NamedException, PlanSteps, read_exceptions
+from hibernator.schedule.bend import Bend, NamedException, PlanSteps, compose, read_exceptions
 from hibernator.schedule.explanation import Explanation
 from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays
 from hibernator.schedule.plan_words import PlanRules
@@ -63,7 +63,9 @@ class PlanTimeline(Timeline[State]):
             answer=answer,
             rules=words.considered(self._rules, answer.verdict, ticks),
             following=None if answer.until is None else self.at(answer.until),
-            otherwise=words.otherwise(self._rules, answer.verdict, ticks, self._beneath(ticks)),
+            otherwise=words.otherwise(
+                self._rules, answer.verdict, ticks, self._beneath(ticks, answer.verdict)
+            ),
         )
 
     def _glance(self, ticks: int) -> Piece[State] | None:
@@ -79,15 +81,14 @@ class PlanTimeline(Timeline[State]):
         return None if bent else found
 
     def _lay_out(self, lo: int, hi: int) -> PlanSteps:
-        bends = self._rules.bends
+        return self._under(self._rules.bends, lo, hi)
+
+    def _under(self, bends: Sequence[Bend], lo: int, hi: int) -> PlanSteps:
         if not bends:
             return self._unbent(lo, hi)
         # A sleep is not entered because of what follows it, so look as far around as any lead time reaches.
         around = max(bend.lead for bend in bends) + 1
-        steps = self._unbent(lo - around, hi + around)
-        for bend in bends:
-            steps = bend.over(steps)
-        return cut(steps, lo, hi)
+        return cut(compose(self._unbent(lo - around, hi + around), bends), lo, hi)
 
     def _unbent(self, lo: int, hi: int) -> PlanSteps:
         steps, holiday = self._weekly.steps(lo, hi), self._rules.holiday
@@ -99,9 +100,10 @@ class PlanTimeline(Timeline[State]):
             lambda below: below if below.value is holiday.value else holiday,
         )
 
-    def _beneath(self, ticks: int) -> tuple[Verdict[State], Verdict[State]]:
-        """What the windows alone say, and what they say together with the holidays."""
-        return self._weekly.steps(ticks, ticks + 1).values[0], self._unbent(ticks, ticks + 1).values[0]
+    def _beneath(self, ticks: int, verdict: Verdict[State]) -> tuple[Verdict[State], Verdict[State]]:
+        """What the windows alone say, and what holds without the exception that gave this verdict."""
+        rest = self._under(words.others(self._rules, verdict), ticks, ticks + 1)
+        return self._weekly.steps(ticks, ticks + 1).values[0], rest.values[0]
 
     def _window(self, verdict: Verdict[State], ticks: int) -> str:
         return words.window(self._rules, verdict, ticks)

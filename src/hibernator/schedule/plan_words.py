@@ -64,10 +64,10 @@ def considered(rules: PlanRules, verdict: Verdict[State], ticks: int) -> tuple[R
 def otherwise(
     rules: PlanRules, verdict: Verdict[State], ticks: int, beneath: tuple[Verdict[State], Verdict[State]]
 ) -> tuple[str, ...]:
-    """What would have to be different; `beneath` is what holds without exceptions, less and more holidays."""
-    windows_say, plan_says = beneath
+    """What would have to be different; `beneath` is what the windows say, and all but this exception."""
+    windows_say, rest_says = beneath
     if _bend(rules, verdict) is not None:
-        return (f"Without the exception {verdict.source}: {message(rules, plan_says, ticks)}",)
+        return (f"Without the exception {verdict.source}: {message(rules, rest_says, ticks)}",)
     if verdict.reason in {Reason.HOLIDAY_AWAKE, Reason.HOLIDAY_SLEEP}:
         return (f"On any other day: {message(rules, windows_say, ticks)}", _by_exception(verdict))
     if verdict.reason is Reason.OFF_HOURS:
@@ -81,6 +81,11 @@ def otherwise(
         f"The off-hours {following} begin next, at {local_text(rules.zone, start)}.",
         _by_exception(verdict),
     )
+
+
+def others(rules: PlanRules, verdict: Verdict[State]) -> list[Bend]:
+    """All exceptions but the one that gave this verdict."""
+    return [bend for bend in rules.bends if bend is not _bend(rules, verdict)]
 
 
 def _by_exception(verdict: Verdict[State]) -> str:
@@ -123,12 +128,11 @@ def _bends(rules: PlanRules, verdict: Verdict[State], ticks: int) -> Iterator[Ru
 
 def _validity(bend: Bend, ticks: int, zone: Zone) -> str:
     if not bend.governs:
-        return "never applies: other exceptions are in force all the time that it is valid"
-    if ticks < bend.governs[0][0]:
-        return f"is not valid before {local_text(zone, bend.governs[0][0])}"
-    if ticks >= bend.governs[-1][1]:
-        return f"was valid until {local_text(zone, bend.governs[-1][1])}"
-    return "gives way to another exception at this time"
+        return "never applies: it conflicts with another exception for as long as it is valid"
+    [(start, end)] = bend.governs
+    if ticks < start:
+        return f"does not apply before {local_text(zone, start)}"
+    return f"was valid until {local_text(zone, end)}"
 
 
 def _soon(rules: PlanRules, verdict: Verdict[State], ticks: int) -> str:
