@@ -14,6 +14,7 @@ from hibernator.approvals.people import (
     read_naming,
     read_roles,
 )
+from hibernator.decisions.approval import same_human
 from hibernator.decisions.scheduleexception_request import requester_notes
 
 
@@ -101,9 +102,31 @@ def test_of_what_came_with_a_log_in_the_addresses_are_kept() -> None:
         "example.com/team": ["shop"],
         "none": [],
         "endless": ["x" * 250 + "@company.com"],
+        "odd": ["two words@company.com", "line\nmail=x@company.com"],
     }
-    assert addresses(extra) == {"mail": "a=b+c@company.com"}
+    assert addresses(extra) == {"mail": "a=b+c@company.com other@company.com"}
     assert own_groups(["system:authenticated", "leads"]) == ("leads",)
+
+
+def test_every_address_of_a_log_in_tells_two_of_the_same_person() -> None:
+    """Also the second one under a key: somebody may have asked by one and approve by the other."""
+    one = Directory().person("u-1", extra=addresses({"mail": ["a@company.com", "b@company.com"]}))
+    other = Directory().person("u-2", extra=addresses({"mail": ["c@company.com", "B+x@company.com"]}))
+    stranger = Directory().person("u-3", extra=addresses({"mail": ["c.d@company.com"]}))
+    assert same_human(one, other)
+    assert not same_human(one, stranger)
+
+
+def test_the_first_address_under_the_key_of_the_setting_is_somebodys_own() -> None:
+    extra = addresses({"mail": ["a@company.com", "b@company.com"]})
+    assert Directory(Naming("extra", "mail")).person("u-1", extra=extra).email == "a@company.com"
+
+
+def test_the_groups_of_kubernetes_itself_fill_no_role() -> None:
+    directory = Directory(roles=read_roles({"everybody": "system:authenticated"}))
+    person = directory.person("bob", ("system:authenticated", "system:masters", "leads"))
+    assert person.roles == {"leads"}
+    assert person.groups == ("leads",)
 
 
 def test_what_was_noted_down_of_who_asked_is_known_again() -> None:

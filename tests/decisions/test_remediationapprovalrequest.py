@@ -55,6 +55,35 @@ def asked(
     return decide(Seen(request=found, person=person, **seen), now)
 
 
+MALLORY = Person("mallory", "mallory@company.com")
+
+
+@pytest.mark.parametrize(
+    "author",
+    [BOB, Person("b-2", "bob+ai@company.com"), Person("b-2", extra=(("upn", "x@y.z bob@company.com"),))],
+)
+def test_who_wrote_the_analysis_does_not_approve_it(author: Person) -> None:
+    status = asked(request("Approved"), author=author).status
+    assert status is not None
+    assert (status.decision, status.refused[0].reason) == ("", "OwnRequest")
+    assert "bob asked for it and cannot approve it: ask somebody else." in status.message
+
+
+def test_who_wrote_the_analysis_may_reject_it_and_others_may_approve_it() -> None:
+    for found, author in ((request("Rejected"), BOB), (request("Approved"), MALLORY)):
+        status = asked(found, author=author).status
+        assert status is not None
+        assert status.decision == found.status.conditions[0].type
+
+
+def test_where_nobody_knows_the_author_or_the_operator_was_told_so_anybody_approves() -> None:
+    cases: tuple[dict[str, Any], ...] = ({}, {"author": BOB, "own_allowed": True})
+    for seen in cases:
+        status = asked(request("Approved"), **seen).status
+        assert status is not None
+        assert status.decision == "Approved"
+
+
 def escalating() -> dict[str, Any]:
     return {"approvers": LEVELS, "escalateAt": "2026-03-02T08:10:00Z"}
 

@@ -52,7 +52,7 @@ class Somebody:
         text = None if document is None else json.dumps(document)
         place = ("-n", self.room.namespace)
         who: dict[str, Any] = {"as_user": self.name, "as_groups": self.groups}
-        extra = (f"--as-user-extra={key}={value}" for key, value in self.extra.items())
+        extra = (f"--as-user-extra={key}={one}" for key, value in self.extra.items() for one in value.split())
         return self.room.cluster.kubectl(*arguments, *place, *extra, input=text, **who).stdout
 
     def create(self, document: dict[str, Any]) -> None:
@@ -93,7 +93,7 @@ class Room:
 
     def kubeconfig(self, user: str, folder: Path, *groups: str, **extra: str) -> Path:
         document = yaml.safe_load(self.cluster.kubeconfig.read_text("utf-8"))
-        more = {key: [value] for key, value in extra.items()}
+        more = {key: value.split() for key, value in extra.items()}
         document["users"][0]["user"] |= {"as": user, "as-groups": list(groups), "as-user-extra": more}
         path = folder / f"{user}.yaml"
         path.write_text(yaml.safe_dump(document), "utf-8")

@@ -64,6 +64,7 @@ async def live(kubeconfig: Path, namespace: str, clock: Clock, database: str, la
                 roles="hibernator-roles",
                 policy="hibernator-remediation-policy",
                 home=namespace,
+                own_allowed=False,
             )
         )
         caches = {source.cache for controller in controllers for source in controller.sources}

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hibernator.api.kind import Kind
+from hibernator.approvals.people import LONGEST_CLAIM
 
 OWN_CHANNELS: Final = ("", "api", "cli", "kubectl")  # those through which people write for themselves
 USER: Final = "request.userInfo.username"
@@ -19,6 +20,16 @@ CLEANERS: Final = (
     "system:serviceaccount:kube-system:generic-garbage-collector",
     "system:serviceaccount:kube-system:namespace-controller",
 )
+# The addresses that the log-in of the user brings, as `approvals.people.addresses` finds them: all those
+# under one key, as `key=address address`.
+_ADDRESSES: Final = (
+    f"variables.extra[key].filter(one, one.contains('@') && one.size() <= {LONGEST_CLAIM}"
+    r" && !one.matches('\\s'))"
+)
+MINE: Final = {
+    "extra": "request.userInfo.?extra.orValue({})",
+    "mine": f"variables.extra.map(key, {_ADDRESSES}.size() > 0, key + '=' + {_ADDRESSES}.join(' '))",
+}
 
 _API: Final = "admissionregistration.k8s.io/v1"
 
@@ -106,6 +117,11 @@ def administrator(binding: str) -> str:
         "authorizer.group('admissionregistration.k8s.io').resource('validatingadmissionpolicybindings')"
         f".name({quoted(binding)}).check('delete').allowed()"
     )
+
+
+def equivalent(claims: str) -> str:
+    """Write the CEL that these are all addresses that the log-in brings, and nothing besides."""
+    return f"(variables.mine.all(one, one in {claims}) && {claims}.all(one, one in variables.mine))"
 
 
 def approver(kind: Kind[Any], decides: str) -> Check:

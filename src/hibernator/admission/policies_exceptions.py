@@ -6,11 +6,13 @@ import msgspec
 
 from hibernator.admission.policies import (
     IS_NEW,
+    MINE,
     OWN_CHANNELS,
     USER,
     Check,
     Policy,
     approver,
+    equivalent,
     listed,
     may,
     metadata,
@@ -19,17 +21,9 @@ from hibernator.admission.policies import (
 )
 from hibernator.api.exceptionstatus import ScheduleExceptionStatus
 from hibernator.api.scheduleexception import EXCEPTIONS
-from hibernator.approvals.people import LONGEST_CLAIM
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL
 from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS
 
-# What the log-in of the user brings, as `approvals.people.addresses` finds it, each as `key=address`.
-_FIRST: Final = "variables.extra[key][0]"
-_MINE: Final = {
-    "extra": "request.userInfo.?extra.orValue({})",
-    "mine": f"variables.extra.map(key, variables.extra[key].size() > 0 && {_FIRST}.contains('@')"
-    f" && {_FIRST}.size() <= {LONGEST_CLAIM}, key + '=' + {_FIRST})",
-}
 _PUT_BACK: Final = (
     "the webhook that puts it back where a manifest leaves it out does not answer: write it,"
     " or use `kubectl apply`"
@@ -46,11 +40,6 @@ _STATUS: Final = " && ".join(
 
 def _has_finalizer(of: str) -> str:
     return f"{quoted(FINALIZER)} in {of}.metadata.?finalizers.orValue([])"
-
-
-def _equivalent(claims: str) -> str:
-    """Write the CEL that these are all that the log-in brings, and nothing besides."""
-    return f"(variables.mine.all(one, one in {claims}) && {claims}.all(one, one in variables.mine))"
 
 
 def _entries(of: str, name: str) -> str:
@@ -76,7 +65,7 @@ REQUESTS: Final = Policy(
         "noted": metadata("object", "annotations", REQUESTER_CLAIMS),
         "claims": "variables.noted == '' ? [] : variables.noted.split('\\n')",
         "isFirst": "variables.by != '' && variables.was == ''",
-        **_MINE,
+        **MINE,
     },
     checks=(
         Check(
@@ -91,7 +80,7 @@ REQUESTS: Final = Policy(
             f"The annotation {REQUESTED_BY} says who asked for this, and never changes; {_PUT_BACK}",
         ),
         Check(
-            f"!variables.isFirst || {_equivalent('variables.claims')}",
+            f"!variables.isFirst || {equivalent('variables.claims')}",
             f"The annotation {REQUESTER_CLAIMS} must have the addresses that your log-in brings",
             "variables.mine.size() == 0"
             f" ? 'Your log-in brings no address: leave the annotation {REQUESTER_CLAIMS} out'"
@@ -159,7 +148,7 @@ DECISIONS: Final = Policy(
         "decisions": "variables.approvals + variables.rejections",
         "ended": f"{_entries('oldObject', 'history')}.filter(e, e.action in {listed(_ENDS)})",
         "groups": "request.userInfo.?groups.orValue([])",
-        **_MINE,
+        **MINE,
     },
     checks=(
         Check(
@@ -202,8 +191,10 @@ DECISIONS: Final = Policy(
             " `hibernator exception approve`",
         ),
         Check(
-            "variables.decisions.all(entry, entry.?groups.orValue([]).all(group, group in variables.groups))",
-            "The groups of a decision must be groups of yours: see `kubectl auth whoami`",
+            "variables.decisions.all(entry, entry.?groups.orValue([]).all(group, group in variables.groups"
+            " && !group.startsWith('system:')))",
+            "The groups of a decision must be groups of yours, and none of Kubernetes itself (system:*): see"
+            " `kubectl auth whoami`",
         ),
         Check(
             f"!({_DECIDES}) || object.spec.?approvalRequiredRoles.orValue([]).size() == 0"
@@ -214,7 +205,7 @@ DECISIONS: Final = Policy(
         ),
         Check(
             "variables.decisions.all(entry, "
-            + _equivalent("entry.?extra.orValue({}).map(key, key + '=' + entry.extra[key])")
+            + equivalent("entry.?extra.orValue({}).map(key, key + '=' + entry.extra[key])")
             + ")",
             "What a decision says in extra must be what the cluster knows of you: see `kubectl auth whoami`",
             "'What a decision says in extra must be all addresses that the cluster knows of you. '"

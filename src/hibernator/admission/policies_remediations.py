@@ -11,7 +11,17 @@ from typing import Any, Final
 
 import msgspec
 
-from hibernator.admission.policies import OWN_CHANNELS, USER, Check, Policy, approver, listed, same
+from hibernator.admission.policies import (
+    MINE,
+    OWN_CHANNELS,
+    USER,
+    Check,
+    Policy,
+    approver,
+    equivalent,
+    listed,
+    same,
+)
 from hibernator.api.aianalysis import ANALYSES
 from hibernator.api.kind import Kind
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequestStatus
@@ -41,7 +51,8 @@ DECISIONS: Final = Policy(
         "decided": _conditions("oldObject", decisions=True),
         "decisions": f"{_conditions('object', decisions=True)}.filter(c, !(c in variables.decided))",
         "by": "object.?status.?decidedBy.orValue('')",
-        "extra": "object.?status.?deciderExtra.orValue({})",
+        "claims": "object.?status.?deciderExtra.orValue({})",
+        **MINE,
     },
     checks=(
         Check(
@@ -69,13 +80,17 @@ DECISIONS: Final = Policy(
         ),
         Check(
             f"!({_DECIDES}) || object.?status.?deciderGroups.orValue([])"
-            ".all(group, group in request.userInfo.?groups.orValue([]))",
-            "status.deciderGroups must be groups of yours: see `kubectl auth whoami`",
+            ".all(group, group in request.userInfo.?groups.orValue([]) && !group.startsWith('system:'))",
+            "status.deciderGroups must be groups of yours, and none of Kubernetes itself (system:*): see"
+            " `kubectl auth whoami`",
         ),
         Check(
-            f"!({_DECIDES}) || variables.extra"
-            ".all(key, variables.extra[key] in request.userInfo.?extra[?key].orValue([]))",
+            f"!({_DECIDES}) || " + equivalent("variables.claims.map(key, key + '=' + variables.claims[key])"),
             "status.deciderExtra must be what the cluster knows of you: see `kubectl auth whoami`",
+            "'status.deciderExtra must be all addresses that the cluster knows of you. '"
+            " + (variables.mine.size() == 0 ? 'It knows none: leave it out'"
+            " : 'Where you leave it out, the webhook notes them down, if it answers. Add '"
+            " + variables.mine.join(' and ') + ', or use `hibernator remediation approve`')",
         ),
         Check(
             f"!({_DECIDES}) || object.?status.?decidedVia.orValue('') in {listed(OWN_CHANNELS)}",

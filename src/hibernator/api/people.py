@@ -26,9 +26,10 @@ Groups = Annotated[
 Claims = Annotated[
     Mapping[str, str],
     says(
-        "What else Kubernetes authenticated about them, by its key in `extra`, such as an e-mail address.",
+        "What else Kubernetes authenticated about them, by its key in `extra`: e-mail addresses, with spaces "
+        "between them.",
         maxProperties=8,
-        additionalProperties={"type": "string", "maxLength": 254},
+        additionalProperties={"type": "string", "maxLength": 2048},
     ),
 ]
 Channel = Annotated[

@@ -8,6 +8,7 @@ what happened. The controller derives everything else from the entries.
 """
 
 import asyncio
+import hashlib
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ T = TypeVar("T", bound=Object)
 
 _TRIES: Final = 60
 _LONGEST_PAUSE: Final = 0.5
+_SEEN_LENGTH: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,11 @@ class Matter:
     namespace: str
     uid: str = ""
     spec_hash: str = ""
+
+    @property
+    def seen(self) -> str:
+        """A short name for exactly this, which people pass on; long enough that none is made to fit."""
+        return hashlib.sha256(f"{self.uid} {self.spec_hash}".encode()).hexdigest()[:_SEEN_LENGTH]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,12 @@ class NotAcceptedError(Exception):
         self.refusal = refusal
 
 
+def matter_of(exception: ScheduleException) -> Matter:
+    """Bind a decision to an exception as it is here."""
+    metadata = exception.metadata
+    return Matter(metadata.name, metadata.namespace, metadata.uid, spec_hash(exception.spec))
+
+
 async def decide(
     client: Client,
     matter: Matter,
@@ -81,7 +94,7 @@ async def decide(
     def entry(exception: ScheduleException) -> Mapping[str, Any]:
         nonlocal matter
         if not matter.uid:
-            matter = Matter(matter.name, matter.namespace, exception.metadata.uid, spec_hash(exception.spec))
+            matter = matter_of(exception)
         vote = Vote(
             by=who,
             verdict=verdict,

@@ -18,6 +18,7 @@ from hibernator.decisions.scheduleexception_request import requester, requester_
 MOST_GROUPS: Final = 64
 LONGEST_CLAIM: Final = 254
 _WORD: Final = re.compile(r"[^\s,\[\]\"']+")
+_SPACE: Final = re.compile(r"[\t\n\f\r ]")  # what CEL takes for one
 _WAYS: Final = "`as-is`, `domain:company.com`, `extra:KEY` or `configmap:NAME`"
 
 
@@ -55,7 +56,7 @@ class Directory:
 
     def person(self, user: str, groups: Iterable[str] = (), extra: Mapping[str, str] | None = None) -> Person:
         """Somebody, with what else the API server has authenticated, where it was there to say so."""
-        known = tuple(groups)
+        known = own_groups(groups)  # whoever writes an entry by hand may name more
         email = self.email(user, extra or {})
         names = {user, mailbox(email), *known} if email else {user, *known}
         roles = {role for role, members in self.roles.items() if names & members}
@@ -66,7 +67,7 @@ class Directory:
         """The address of a user; empty where there is none."""
         match self.naming.way:
             case "extra":
-                return extra.get(self.naming.value, "")
+                return next(iter(extra.get(self.naming.value, "").split()), "")
             case "configmap":
                 return self.emails.get(user, "")
             case "domain" if user and "@" not in user and ":" not in user:
@@ -81,9 +82,14 @@ def own_groups(groups: Iterable[str]) -> tuple[str, ...]:
 
 
 def addresses(extra: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """The addresses among what came with a log-in; of several under one key, the first."""
-    found = {key: values[0] for key, values in extra.items() if values}
-    return {key: value for key, value in found.items() if "@" in value and len(value) <= LONGEST_CLAIM}
+    """The addresses among what came with a log-in; several under one key with spaces between them."""
+    found = {key: " ".join(filter(_is_address, values)) for key, values in extra.items()}
+    return {key: value for key, value in found.items() if value}
+
+
+def _is_address(value: str) -> bool:
+    """As the policies see it (`admission.policies.MINE`): what they count must be noted down, and no more."""
+    return "@" in value and len(value) <= LONGEST_CLAIM and not _SPACE.search(value)
 
 
 def everybody(exception: ScheduleException, directory: Directory) -> dict[str, Person]:

@@ -12,13 +12,19 @@ from whenever import Instant
 
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
 from hibernator.approvals.decision import Matter, NotAcceptedError, write
-from hibernator.decisions.approval import DONE, Outcome, Person, Refusal, Verdict, over
+from hibernator.decisions.approval import DONE, Outcome, Person, Refusal, Verdict, fingerprint, over
 from hibernator.decisions.conditions import whole_second
 from hibernator.decisions.remediationapprovalrequest import said
 from hibernator.kube.client import Client
 from hibernator.kube.patch import encode
 
 _WORDS: Final[dict[Verdict, str]] = {"approve": "Approved", "reject": "Rejected"}
+
+
+def matter_of(request: RemediationApprovalRequest) -> Matter:
+    """Bind a decision to a request as it is here."""
+    metadata = request.metadata
+    return Matter(metadata.name, metadata.namespace, metadata.uid, fingerprint(request.spec))
 
 
 async def decide(
@@ -69,7 +75,7 @@ def decision_patch(
 def why_not(request: RemediationApprovalRequest, matter: Matter, now: Instant) -> Refusal | None:
     """Why a decision would not count, as far as that can be seen from here."""
     status, name = request.status, request.metadata.name
-    if matter.uid and matter.uid != request.metadata.uid:
+    if matter.uid and matter != matter_of(request):
         return Refusal("Stale", f"{name} is no longer what was shown: look at it again and decide anew.")
     if request.metadata.deletion_timestamp:
         return Refusal("TooLate", f"{name} is being deleted: there is nothing left to decide.")

@@ -79,13 +79,17 @@ def refusal(error: "ApiError", hint: str = "") -> CliError:
         case Unauthorized():
             hint = "Log in again, or choose another context with --context."
             return CliError(f"the cluster does not know you: {error.message}", hint=hint, code=Exit.REFUSED)
+        case Conflict() if found := _DENIED.search(error.message):
+            return CliError(found[1], code=Exit.CONFLICT)
         case Forbidden() if found := _DENIED.search(error.message):  # a rule said no, not a missing role
             return CliError(found[1], code=Exit.REFUSED)
         case Forbidden():
             roles = "Ask an administrator for one of the hibernator-* ClusterRoles, or use another --context."
             return CliError(error.message, hint=hint or roles, code=Exit.REFUSED)
         case Conflict():
-            return CliError("somebody else changed it just now", hint="Look at it and try again.")
+            return CliError(
+                "somebody else changed it just now", hint="Look at it and try again.", code=Exit.CONFLICT
+            )
         case Invalid():
             return CliError(error.message)
         case _:

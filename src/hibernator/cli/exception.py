@@ -9,6 +9,7 @@ import typer
 
 from hibernator.api.scheduleexception import EXCEPTIONS, ExceptionType, ScheduleException
 from hibernator.cli.cluster import Session, talk
+from hibernator.cli.deciding import Deciding, refused
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.lazy import group
 from hibernator.cli.names import names_of
@@ -87,20 +88,11 @@ def view(
 
     For example: `hibernator exception view on-site-event -n team-a`
     """
-    from hibernator.cli import exception_view
-    from hibernator.cli.offline import out
     from hibernator.cli.output import show_one
-    from hibernator.demo.pace import now
 
-    async def ask(session: Session) -> "Sight":
-        return await exception_view.look(session.client, name, session.namespace)
-
-    sight = talk(ask, place, role="hibernator-auditor")
+    sight = _look(name, place, role="hibernator-auditor")
     if output in {Output.TABLE, Output.WIDE}:
-        console = out.console(None)
-        out.lines(
-            console, exception_view.lines(sight, console.width, out.ink(console), now(place.kubeconfig))
-        )
+        _show(sight, place)
     else:
         show_one(EXCEPTIONS, sight.exception, output)
 
@@ -110,13 +102,16 @@ def view(
 def approve(
     name: Name,
     place: Place,
+    deciding: Deciding,
     comment: Comment = "",
 ) -> None:
-    """Agree to an exception, in your own name.
+    """Approve an exception, in your own name, after you have seen it.
 
-    For example: `hibernator exception approve on-site-event --comment "go ahead"`
+    On a terminal it is shown, and you are asked. In scripts, name what you have seen by its hash.
+
+    For example: `hibernator exception approve on-site-event --seen 3f2a9c01de4b77a0c1d2`
     """
-    _decide(name, "approve", comment, place)
+    _decide(name, "approve", comment, place, deciding)
 
 
 @app.command()
@@ -125,12 +120,15 @@ def reject(
     name: Name,
     reason: Annotated[str, typer.Argument(help="Why not; those who asked will read it.", metavar="REASON")],
     place: Place,
+    deciding: Deciding,
 ) -> None:
-    """Refuse an exception, in your own name. One refusal ends it.
+    """Reject an exception, in your own name, after you have seen it. One rejection ends it.
+
+    On a terminal it is shown, and you are asked. In scripts, name what you have seen by its hash.
 
     For example: `hibernator exception reject on-site-event "not during the freeze"`
     """
-    _decide(name, "reject", reason, place)
+    _decide(name, "reject", reason, place, deciding)
 
 
 @app.command()
@@ -245,22 +243,40 @@ def cancel(name: Name, place: Place) -> None:
     typer.echo(f"{name} {'is' if done else 'was already'} cancelled")
 
 
-def _decide(
-    name: str,
-    verdict: "Verdict",
-    reason: str,
-    place: Place,
-) -> None:
-    from hibernator.approvals.decision import Matter, NotAcceptedError, decide
+def _look(name: str, place: Place, role: str) -> "Sight":
+    from hibernator.cli import exception_view
+
+    async def ask(session: Session) -> "Sight":
+        return await exception_view.look(session.client, name, session.namespace)
+
+    return talk(ask, place, role=role)
+
+
+def _show(sight: "Sight", place: Place) -> None:
+    from hibernator.cli import exception_view
+    from hibernator.cli.offline import out
+    from hibernator.demo.pace import now
+
+    console = out.console(None)
+    out.lines(console, exception_view.lines(sight, console.width, out.ink(console), now(place.kubeconfig)))
+
+
+def _decide(name: str, verdict: "Verdict", reason: str, place: Place, deciding: Deciding) -> None:
+    from hibernator.approvals.decision import NotAcceptedError, decide, matter_of
     from hibernator.approvals.people import Directory
     from hibernator.approvals.whoami import who_am_i
     from hibernator.cli.exception_word import heard
     from hibernator.decisions.approval import DONE
     from hibernator.demo.pace import now
 
+    view = f"hibernator exception view {name}"
+    deciding.check_usage(view)
+    sight = _look(name, place, role="hibernator-approver")
+    matter = matter_of(sight.exception)
+    deciding.settle(matter, verdict, lambda: _show(sight, place), view)
+
     async def ask(session: Session) -> str:
         who = await who_am_i(session.client, Directory())
-        matter = Matter(name, session.namespace)
         await decide(session.client, matter, who, verdict, "cli", reason=reason, now=now(place.kubeconfig))
         answer = await heard(session.client, name, session.namespace, who.user)
         return f"{who.user} {DONE[verdict]} {name}\n{answer}"
@@ -268,7 +284,7 @@ def _decide(
     try:
         typer.echo(talk(ask, place, role="hibernator-approver"))
     except NotAcceptedError as error:
-        raise CliError(str(error), hint=f"See `hibernator exception view {name}`.") from error
+        raise refused(error, name, view) from error
 
 
 def _set(name: str, field: str, value: bool, place: Place) -> bool:

@@ -56,7 +56,7 @@ def _matters_to(me: Person, one: ScheduleException) -> bool:
     """
     spec = one.spec
     named = {mailbox(email) for email in spec.approver_emails}
-    mine = {mailbox(address) for address in (me.user, *(value for _, value in me.extra))}
+    mine = {mailbox(address) for address in (me.user, *me.claimed)}
     begins = "@" not in me.user and any(email.startswith(f"{mailbox(me.user)}@") for email in named)
     in_role = not {*me.groups}.isdisjoint(spec.approval_required_roles)
     return one.status.requested_by == me.user or begins or in_role or not mine.isdisjoint(named)

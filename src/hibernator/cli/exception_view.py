@@ -11,6 +11,7 @@ from hibernator.api.core import CONFIG_MAPS
 from hibernator.api.exceptionstatus import HistoryEntry
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.approvals.decision import matter_of
 from hibernator.cli.offline.pictures.ink import Ink
 from hibernator.cli.offline.pictures.strips import Strip, strip
 from hibernator.cli.offline.pictures.terminal import render_lanes, wrapped
@@ -119,6 +120,7 @@ def _facts(exception: ScheduleException) -> Iterator[tuple[str, str]]:
     yield "valid from", moment(spec.valid_from)
     yield "valid until", moment(spec.valid_until)
     yield "lead time", spec.lead_time or ""
+    yield "seen", matter_of(exception).seen
     if (impact := status.impact) and impact.workloads is not None:
         yield "workloads", str(impact.workloads)
 

@@ -11,6 +11,7 @@ class Exit(IntEnum):
     REFUSED = 4  # the cluster said no: a permission is missing
     UNPROVEN = 5  # what could be compared fits, but not everything that was asked could be compared
     WAITING = 6  # it was requested, and waits for people or is not finished yet
+    CONFLICT = 7  # something else is in the way: another object, or a change since it was shown
     LOST = 75  # the operator led and does not any more; start it again
     INTERRUPTED = 130  # Ctrl-C
 

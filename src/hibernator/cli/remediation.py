@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hibernator.cli.cluster import Session, talk
-from hibernator.cli.exits import CliError
+from hibernator.cli.deciding import Deciding, refused
 from hibernator.cli.lazy import group
 from hibernator.cli.names import names_of
 from hibernator.cli.options import Chosen, Comment, Listing, Output, Place, spread
 
 if TYPE_CHECKING:
     from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
+    from hibernator.cli.remediation_view import Sight
     from hibernator.decisions.approval import Verdict
 
 app = group("See remediations that wait for approval, and approve or reject them.")
@@ -78,10 +79,54 @@ def view(
 
     For example: `hibernator remediation view checkout-oom-3f2a9c01de -n shop`
     """
+    from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
+    from hibernator.cli.output import show_one
+
+    sight = _look(name, place, role="hibernator-auditor")
+    if output in {Output.TABLE, Output.WIDE}:
+        _show(sight)
+    else:
+        show_one(APPROVAL_REQUESTS, sight.request, output)
+
+
+@app.command()
+@spread
+def approve(
+    name: Name,
+    place: Place,
+    deciding: Deciding,
+    comment: Comment = "",
+) -> None:
+    """Approve a remediation, in your own name, after you have seen it. The first decision is final.
+
+    On a terminal it is shown, and you are asked. In scripts, name what you have seen by its hash.
+
+    For example: `hibernator remediation approve checkout-oom-3f2a9c01de --comment "go ahead"`
+    """
+    _decide(name, "approve", comment, place, deciding)
+
+
+@app.command()
+@spread
+def reject(
+    name: Name,
+    reason: Annotated[str, typer.Argument(help="Why not.", metavar="REASON")],
+    place: Place,
+    deciding: Deciding,
+) -> None:
+    """Reject a remediation, in your own name, after you have seen it. The first decision is final.
+
+    On a terminal it is shown, and you are asked. In scripts, name what you have seen by its hash.
+
+    For example: `hibernator remediation reject checkout-oom-3f2a9c01de "not during the freeze"`
+    """
+    _decide(name, "reject", reason, place, deciding)
+
+
+def _look(name: str, place: Place, role: str) -> "Sight":
     from hibernator.api.aianalysis import ANALYSES
     from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
-    from hibernator.cli.output import printable, show_one
-    from hibernator.cli.remediation_view import Sight, lines
+    from hibernator.cli.remediation_view import Sight
     from hibernator.kube.errors import Forbidden, NotFound
 
     async def ask(session: Session) -> Sight:
@@ -92,58 +137,34 @@ def view(
         except (NotFound, Forbidden):
             return Sight(request, None)
 
-    sight = talk(ask, place, role="hibernator-auditor")
-    if output in {Output.TABLE, Output.WIDE}:
-        for line in lines(sight):
-            typer.echo(printable(line))
-    else:
-        show_one(APPROVAL_REQUESTS, sight.request, output)
+    return talk(ask, place, role=role)
 
 
-@app.command()
-@spread
-def approve(
-    name: Name,
-    place: Place,
-    comment: Comment = "",
-) -> None:
-    """Approve a remediation, in your own name. The first decision is final.
+def _show(sight: "Sight") -> None:
+    from hibernator.cli.output import printable
+    from hibernator.cli.remediation_view import lines
 
-    For example: `hibernator remediation approve checkout-oom-3f2a9c01de --comment "go ahead"`
-    """
-    _decide(name, "approve", comment, place)
+    for line in lines(sight):
+        typer.echo(printable(line))
 
 
-@app.command()
-@spread
-def reject(
-    name: Name,
-    reason: Annotated[str, typer.Argument(help="Why not.", metavar="REASON")],
-    place: Place,
-) -> None:
-    """Reject a remediation, in your own name. The first decision is final.
-
-    For example: `hibernator remediation reject checkout-oom-3f2a9c01de "not during the freeze"`
-    """
-    _decide(name, "reject", reason, place)
-
-
-def _decide(
-    name: str,
-    verdict: "Verdict",
-    reason: str,
-    place: Place,
-) -> None:
-    from hibernator.approvals.decision import Matter, NotAcceptedError
+def _decide(name: str, verdict: "Verdict", reason: str, place: Place, deciding: Deciding) -> None:
+    from hibernator.approvals.decision import NotAcceptedError
     from hibernator.approvals.people import Directory
-    from hibernator.approvals.remediation import decide
+    from hibernator.approvals.remediation import decide, matter_of
     from hibernator.approvals.whoami import who_am_i
     from hibernator.cli.remediation_word import heard
     from hibernator.decisions.approval import DONE
     from hibernator.demo.pace import now
 
+    view = f"hibernator remediation view {name}"
+    deciding.check_usage(view)
+    sight = _look(name, place, role="hibernator-approver")
+    matter = matter_of(sight.request)
+    deciding.settle(matter, verdict, lambda: _show(sight), view)
+
     async def ask(session: Session) -> str:
-        matter, who = Matter(name, session.namespace), await who_am_i(session.client, Directory())
+        who = await who_am_i(session.client, Directory())
         await decide(session.client, matter, who, verdict, "cli", reason=reason, now=now(place.kubeconfig))
         answer = await heard(session.client, name, session.namespace)
         return f"{who.user} {DONE[verdict]} {name}\n{answer}"
@@ -151,4 +172,4 @@ def _decide(
     try:
         typer.echo(talk(ask, place, role="hibernator-approver"))
     except NotAcceptedError as error:
-        raise CliError(str(error), hint=f"See `hibernator remediation view {name}`.") from error
+        raise refused(error, name, view) from error

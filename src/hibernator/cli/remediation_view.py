@@ -10,6 +10,7 @@ from whenever import Instant
 from hibernator.api.aianalysis import AIAnalysis
 from hibernator.api.people import ApproverLevel
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
+from hibernator.approvals.remediation import matter_of
 from hibernator.cli.output import Column, aged, moment
 from hibernator.cli.spoken import relative
 from hibernator.decisions.approval import Person
@@ -50,6 +51,7 @@ def lines(sight: Sight) -> Iterator[str]:
         ("why people", context.reason),
         ("signal", signal),
         ("found", found.reason if found else ""),
+        ("seen", matter_of(request).seen),
         ("remediation", spec.remediation_request_ref.name if spec.remediation_request_ref else ""),
         ("analysis", (sight.analysis.status.phase or "") if sight.analysis else "gone, or hidden from you"),
     )

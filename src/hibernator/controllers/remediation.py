@@ -24,7 +24,7 @@ NAMESPACE_MAP: Final = "hibernator-remediation"  # in each namespace that has wi
 
 
 def remediation_controllers(
-    means: Means, *, rego: Rego, naming: Naming, roles: str, policy: str, home: str
+    means: Means, *, rego: Rego, naming: Naming, roles: str, policy: str, home: str, own_allowed: bool
 ) -> Iterator[Controller]:
     """`roles` and `policy` are ConfigMaps at `home`, and so is that of `naming`."""
     remediations = means.caches.of(REMEDIATIONS)
@@ -72,6 +72,7 @@ def remediation_controllers(
         recorder=means.recorder,
         clock=means.clock,
         trail=means.trail,
+        own_allowed=own_allowed,
     )
     read = PolicyReconciler(policies, rego, recorder=means.recorder, clock=means.clock, trail=means.trail)
     # What is only looked into wakes nobody.

@@ -11,6 +11,7 @@ from hibernator.audit.trail import Trail
 from hibernator.controllers.remediation_audit import given, record, request_events
 from hibernator.controllers.remediation_written import written_at
 from hibernator.controllers.scheduleexception import People
+from hibernator.decisions.author import author
 from hibernator.decisions.remediationapprovalrequest import Decision, Seen, decide, said
 from hibernator.decisions.remediationrequest import asks_about
 from hibernator.kube.cache import Cache
@@ -34,7 +35,9 @@ class RequestReconciler:
         recorder: Recorder,
         clock: Clock,
         trail: Trail,
+        own_allowed: bool,
     ) -> None:
+        self._own_allowed = own_allowed
         self._client = client
         self._requests = requests
         self._analyses = analyses
@@ -61,11 +64,13 @@ class RequestReconciler:
         status = request.status
         analysis = self._analyses.get(request.metadata.namespace, request.spec.ai_analysis_ref.name)
         is_mine = analysis is not None and asks_about(request, analysis)
+        directory = self._people.directory()
+        by = author(analysis.metadata, analysis.metadata.generation) if analysis and is_mine else ""
         return Seen(
             request=request,
-            person=self._people.directory().person(
-                status.decided_by, status.decider_groups, status.decider_extra
-            ),
+            person=directory.person(status.decided_by, status.decider_groups, status.decider_extra),
+            author=directory.person(by),
+            own_allowed=self._own_allowed,
             accepted_at=await self._accepted_at(request),
             deadline_source=analysis.status.deadline_source if analysis and is_mine else None,
         )

@@ -8,12 +8,15 @@ Each person fills one place. Somebody who holds two of the required roles is sti
 are given out such that as many of them are filled as there are people for.
 """
 
+import hashlib
+import json
 import string
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+import msgspec
 from whenever import Instant
 
 APPROVAL_TIMEOUT: Final = "ApprovalTimeout"
@@ -44,6 +47,11 @@ class Person:
     roles: frozenset[str] = frozenset()
     groups: tuple[str, ...] = ()
     extra: tuple[tuple[str, str], ...] = ()  # what else was authenticated about them, by its key
+
+    @property
+    def claimed(self) -> tuple[str, ...]:
+        """The addresses in `extra`; several under one key have spaces between them."""
+        return tuple(address for _, value in self.extra for address in value.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +133,12 @@ class Standing:
         return "rejected" if any(place in _open_to(vote, (place,)) for vote in said_no) else "pending"
 
 
+def fingerprint(spec: msgspec.Struct) -> str:
+    """A hash of everything in a spec, which a decision can be bound to."""
+    told = json.dumps(msgspec.to_builtins(spec), sort_keys=True, separators=(",", ":"))
+    return f"sha256:{hashlib.sha256(told.encode()).hexdigest()}"
+
+
 def stand(request: Request, votes: Iterable[Vote], now: Instant) -> Standing:
     """How a request stands now. Votes count in the order of their times; of two at once, the no is first."""
     counted: list[Vote] = []
@@ -185,7 +199,7 @@ def same_human(one: Person, other: Person) -> bool:
 
 def _addresses(person: Person) -> Iterator[str]:
     """All that are known of somebody, also those that no place is filled by."""
-    yield from (address for address in (person.email, *dict(person.extra).values()) if "@" in address)
+    yield from (address for address in (person.email, *person.claimed) if "@" in address)
 
 
 def _owner(email: str) -> str:

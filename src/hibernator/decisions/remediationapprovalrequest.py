@@ -4,6 +4,7 @@ Whose word counts is for the machine that all approvals share. A decision that d
 that those whose word does count can still decide. When somebody decided is never taken from what they wrote.
 """
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,6 +30,7 @@ MOST_REFUSED: Final = 10
 Reason = Literal["Waiting", "Escalated", "Approved", "Rejected", "Expired", "DecisionRefused"]
 Word = Literal["Approved", "Rejected"]
 _ANYBODY: Final = Place("role", "*")
+_UNKNOWN: Final = Person("")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,8 @@ class Seen:
 
     request: RemediationApprovalRequest
     person: Person  # the one whose name stands beside the condition
+    author: Person = _UNKNOWN  # of the analysis; no name where nobody knows
+    own_allowed: bool = False  # whether authors may approve their own analyses
     accepted_at: Instant | None = None  # when the API server took it, where that matters: after the deadline
     deadline_source: DeadlineSource | None = None
 
@@ -100,19 +104,20 @@ def _hear(seen: Seen, word: Condition | None, now: Instant) -> tuple[Standing, R
     """
     spec, uid = seen.request.spec, seen.request.metadata.uid
     request = Request(
-        requester=Person(""),
+        requester=seen.author,
         places=places(spec.approvers),
         needed=1,
         asked_at=Instant.MIN,  # nobody can have spoken before there was anything to add a condition to
         deadline=Instant(spec.required_by),
         uid=uid,
         spec_hash="",  # the spec never changes
-        own_allowed=True,  # nobody asked for it but the operator
+        # Most analyses come from programs, and without the webhook nobody knows from which.
+        own_allowed=seen.own_allowed or not seen.author.user,
     )
     if word is None:
         return stand(request, (), now), None
     at = seen.accepted_at or now
-    person = Person(seen.person.user, seen.person.email, seen.person.roles | {_ANYBODY.name})
+    person = dataclasses.replace(seen.person, roles=seen.person.roles | {_ANYBODY.name})
     verdict: Literal["approve", "reject"] = "approve" if word.type == "Approved" else "reject"
     standing = stand(request, (Vote(by=person, verdict=verdict, at=at, uid=uid),), now)
     refusal = next((why for _, why in standing.refused if why.reason != "TooLate"), None)

@@ -1,7 +1,5 @@
 """A ScheduleException in the words of the approval machine, and back."""
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -11,7 +9,7 @@ from whenever import Instant
 
 from hibernator.api.exceptionstatus import Action, Approval, Rejection
 from hibernator.api.scheduleexception import ScheduleException, ScheduleExceptionSpec
-from hibernator.decisions.approval import Outcome, Person, Place, Request, Vote
+from hibernator.decisions.approval import Outcome, Person, Place, Request, Vote, fingerprint
 
 DOMAIN: Final = "hibernator.ardikabs.com"
 # Stamped by admission from the authenticated user, and refused by it where somebody wrote anything else.
@@ -29,9 +27,7 @@ class Rules:
 
 def spec_hash(spec: ScheduleExceptionSpec) -> str:
     """What an approval is bound to. Calling it off does not change what was approved."""
-    fields = msgspec.to_builtins(msgspec.structs.replace(spec, cancelled=False))
-    told = json.dumps(fields, sort_keys=True, separators=(",", ":"))
-    return f"sha256:{hashlib.sha256(told.encode()).hexdigest()}"
+    return fingerprint(msgspec.structs.replace(spec, cancelled=False))
 
 
 def requester(exception: ScheduleException) -> str:

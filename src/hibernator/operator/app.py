@@ -210,6 +210,7 @@ def controllers(
         roles=settings.approver_roles,
         policy=settings.remediation_policy,
         home=settings.namespace,
+        own_allowed=settings.approval_of_own_requests,
     )
     manager.on_lead(approval_metrics.ApprovalMetrics(means).lead)
     savings_metrics.show_savings(means)

@@ -194,7 +194,7 @@ async def test_an_approval_of_something_else_is_refused(room: Room, asked: str) 
 async def test_nobody_claims_a_group_that_is_not_theirs(room: Room, asked: str) -> None:
     change = {"status": {"approvals": [yes(room, asked, groups=["leads"])]}}
     said = await room(BOB).refused("patch", asked, change, status=True)
-    assert "The groups of a decision must be groups of yours: see `kubectl auth whoami`" in said
+    assert "The groups of a decision must be groups of yours, and none of Kubernetes itself" in said
     merged(room(BOB, "leads", "developers"), asked, yes(room, asked, groups=["leads"]))
     assert room.get(asked)["status"]["approvals"][0]["groups"] == ["leads"]
 
@@ -217,6 +217,22 @@ async def test_nobody_hides_an_address_under_which_they_may_have_asked(room: Roo
         assert "Where you leave it out, the webhook notes them down, if it answers" in said
         assert f"email={BOB}" in said
     merged(bob, asked, yes(room, asked, extra={"email": BOB, "upn": "b@x.example"}))
+
+
+async def test_the_second_address_under_a_key_is_no_less_somebodys(room: Room, asked: str) -> None:
+    bob = room(BOB, email=f"{BOB} b@x.example")
+    for extra in ({}, {"email": BOB}, {"email": "b@x.example"}, {"email": f"b@x.example {BOB}"}):
+        change = {"status": {"approvals": [yes(room, asked, extra=extra)]}}
+        assert f"Add email={BOB} b@x.example" in await bob.refused("patch", asked, change, status=True)
+    merged(bob, asked, yes(room, asked, extra={"email": f"{BOB} b@x.example"}))
+
+
+async def test_nobody_fills_a_role_by_a_group_that_everybody_has(room: Room) -> None:
+    name = next(_names)
+    room(ALICE).create(wish(name, approverEmails=[], approvalRequiredRoles=["system:authenticated"]))
+    change = {"status": {"approvals": [yes(room, name, groups=["system:authenticated"])]}}
+    said = await room(BOB).refused("patch", name, change, status=True)
+    assert "none of Kubernetes itself (system:*)" in said
 
 
 async def test_nobody_wastes_their_word_where_a_role_may_go_by_their_groups(room: Room) -> None:

@@ -57,7 +57,11 @@ async def test_groups_and_addresses_come_from_the_log_in_and_from_nowhere_else(
     bob = Somebody(room, BOB, ("platform-team", "everybody"))
     for claim, said in (
         ({"deciderGroups": ["platform-team", "board"]}, "status.deciderGroups must be groups of yours"),
-        ({"deciderExtra": {"email": BOB}}, "status.deciderExtra must be what the cluster knows of you"),
+        ({"deciderGroups": ["system:authenticated"]}, "none of Kubernetes itself (system:*)"),
+        (
+            {"deciderExtra": {"email": BOB}},
+            "must be all addresses that the cluster knows of you. It knows none",
+        ),
     ):
         assert said in await bob.refused("patch", asked, saying(decision(), **claim), status=True, of=RAR)
         alone = {"status": claim}
@@ -74,6 +78,16 @@ async def test_an_address_of_the_log_in_may_be_named(room: Room, asked: str, tmp
         *("-p", json.dumps(claim), f"--kubeconfig={config}"),
     )
     assert room.get(asked, RAR)["status"]["deciderExtra"] == {"email": "b.ob@company.com"}
+
+
+async def test_no_address_of_the_log_in_is_left_out(room: Room, asked: str) -> None:
+    bob = room(BOB, email=f"{BOB} b@x.example")
+    for claims in ({}, {"email": BOB}):
+        change = saying(decision(), deciderExtra=claims)
+        assert f"Add email={BOB} b@x.example" in await bob.refused(
+            "patch", asked, change, status=True, of=RAR
+        )
+    bob.patch(asked, saying(decision(), deciderExtra={"email": f"{BOB} b@x.example"}), status=True, of=RAR)
 
 
 @pytest.mark.parametrize("name", [CAROL, "BOB@company.com", "bob+ops@company.com", "", None])

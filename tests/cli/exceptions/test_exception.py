@@ -36,19 +36,19 @@ async def test_an_exception_goes_from_the_wish_to_its_end(people: People) -> Non
         assert ALICE in row
         assert await call(people.ask, "dave@company.com", "list", "--mine") == ""
         assert (
-            await call(people.ask, BOB, "approve", "event", "--comment", "fine")
+            await call(people.ask, BOB, "approve", "--yes", "event", "--comment", "fine")
             == f"{BOB} approved event\nPending: Waits for the approval of {CAROL}.\n"
         )
-        again = await call(people.ran, BOB, "reject", "event", "changed my mind")
+        again = await call(people.ran, BOB, "reject", "--yes", "event", "changed my mind")
         assert (again.code, f"{BOB} has approved it already" in again.err) == (1, True)
-        await call(people.ask, CAROL, "approve", "event")
+        await call(people.ask, CAROL, "approve", "--yes", "event")
         await run.settle()
         shown = await call(people.ask, ALICE, "view", "event")
         assert "state         Active" in shown
         assert f"approved by {BOB} through cli: fine" in shown
         assert "What changes (UTC): 6 hours asleep gained" in shown
         assert "Mon 2026-03-02 12:00 until Mon 2026-03-02 13:00: asleep instead of awake" in shown
-        late = await call(people.ran, CAROL, "reject", "event", "too late")
+        late = await call(people.ran, CAROL, "reject", "--yes", "event", "too late")
         assert f"It was approved already, by {CAROL} at " in late.err
         assert await call(people.ask, ALICE, "cancel", "event") == "event is cancelled\n"
         assert await call(people.ask, ALICE, "cancel", "event") == "event was already cancelled\n"
@@ -64,12 +64,12 @@ async def test_a_draft_is_submitted_and_rejected(people: People) -> None:
             people.wish, "event", "--approver", BOB, "--role", "manager", "--threshold", "1", "--draft"
         )
         await run.settle()
-        early = await call(people.ran, BOB, "approve", "event")
+        early = await call(people.ran, BOB, "approve", "--yes", "event")
         assert "event is a draft and was not submitted yet" in early.err
         assert await call(people.ask, ALICE, "submit", "event") == "event is submitted\n"
         await run.settle()
         assert "event" in await call(people.ask, ALICE, "list", "--role", "manager", "-o", "name")
-        await call(people.ask, BOB, "reject", "event", "not during the freeze")
+        await call(people.ask, BOB, "reject", "--yes", "event", "not during the freeze")
         await run.settle()
         assert people.state("event") == "Rejected"
         shown = " ".join((await call(people.ask, ALICE, "view", "event")).split())
@@ -78,7 +78,7 @@ async def test_a_draft_is_submitted_and_rejected(people: People) -> None:
 
 def test_somebody_without_permission_is_told_which_role_to_ask_for(people: People) -> None:
     people.wish("event", "--approver", BOB)
-    done = people.ran(BOB, "approve", "event", groups=())
+    done = people.ran(BOB, "approve", "--yes", "event", groups=())
     assert done.code == 4
     assert "Ask an administrator for the ClusterRole hibernator-approver in the namespace" in done.err
     done = people.ran(BOB, "view", "event", groups=())
@@ -118,7 +118,7 @@ async def test_an_approval_that_cannot_be_put_on_record_says_so_and_bends_nothin
         await run.settle()
         async with Database(run.database) as held, held.begin() as connection:
             await connection.exec_driver_sql("CREATE TABLE hold (x)")  # a write lock that is not let go
-            await call(people.ask, BOB, "approve", "event")
+            await call(people.ask, BOB, "approve", "--yes", "event")
             await run.until(lambda: "cannot be used now" in people.exception_status("event")["message"])
             shown = " ".join((await call(people.ask, BOB, "view", "event")).split())
             assert "nothing goes ahead without its record" in shown

@@ -18,8 +18,8 @@ async def test_exceptions_are_counted_while_they_wait_and_by_how_they_end(people
         await run.until(lambda: run.metric(WAITING, KIND) == len(names))
         await run.advance(3600)
         assert run.metric(OLDEST_SECONDS, KIND) == 3600
-        await asyncio.to_thread(people.ask, BOB, "approve", "granted")
-        await asyncio.to_thread(people.ask, BOB, "reject", "refused", "no")
+        await asyncio.to_thread(people.ask, BOB, "approve", "--yes", "granted")
+        await asyncio.to_thread(people.ask, BOB, "reject", "--yes", "refused", "no")
         await asyncio.to_thread(people.ask, ALICE, "cancel", "called-off")
         await run.until(lambda: run.metric(WAITING, KIND) == 1)
         await run.advance_to("2026-03-20T00:00:00Z")

@@ -30,7 +30,7 @@ async def test_a_user_agrees_under_the_address_that_the_setting_gives_them(
     people.apply(config_map("people", all=f"oidc:b0b {BOB}\noidc:ca201 {CAROL}\n"))
     async with running(people.cluster.kubeconfig, people.namespace, approver_emails=setting):
         await call(people.wish, "event", "--approver", BOB)
-        done = await call(people.ran, user, "approve", "event", extra=extra)
+        done = await call(people.ran, user, "approve", "--yes", "event", extra=extra)
         assert (done.code, done.out.splitlines()[0]) == (0, f"{user} approved event"), done.err
         status = await call(people.exception_status, "event")
         assert (status["approvalState"], status["approvalProgress"]) == ("Approved", "1/1")
@@ -52,7 +52,7 @@ async def test_an_address_that_the_setting_does_not_give_counts_for_nothing(
     call = asyncio.to_thread
     async with running(people.cluster.kubeconfig, people.namespace, approver_emails=setting):
         await call(people.wish, "event", "--approver", BOB)
-        done = await call(people.ran, user, "approve", "event", extra=extra)
+        done = await call(people.ran, user, "approve", "--yes", "event", extra=extra)
         assert done.code == 1
         told = f"{user} is not among those whose agreement is needed: {BOB}."
         assert done.err.startswith(f"error: Your word is noted down, but does not count. {told}")
@@ -66,7 +66,7 @@ async def test_a_role_goes_by_its_members_or_else_by_the_group_of_its_name(peopl
     async with running(people.cluster.kubeconfig, people.namespace) as run:
         await call(people.wish, "event", "--role", "manager", "--role", "security")
         # The ConfigMap says who is a manager, so a group that happens to be called so is none.
-        done = await call(people.ran, "dave", "approve", "event", groups=(*masters, "manager"))
+        done = await call(people.ran, "dave", "approve", "--yes", "event", groups=(*masters, "manager"))
         assert (done.code, done.err.splitlines()[1]) == (
             1,
             "Ask an administrator for the role manager or security: the operator's ConfigMap has them.",
@@ -74,7 +74,7 @@ async def test_a_role_goes_by_its_members_or_else_by_the_group_of_its_name(peopl
         listed = await call(people.ran, "erin", "list", "--mine", groups=(*masters, "security"))
         assert "event" in listed.out
         for user, group in (("erin", "security"), ("frank", "team-leads")):
-            done = await call(people.ran, user, "approve", "event", groups=(*masters, group))
+            done = await call(people.ran, user, "approve", "--yes", "event", groups=(*masters, group))
             assert done.code == 0, done.err
         await run.until(lambda: people.state("event") == "Active")
     history = people.exception_status("event")["history"]
@@ -93,7 +93,7 @@ async def test_two_log_ins_with_one_address_are_one_person_who_cannot_approve_th
     async with running(people.cluster.kubeconfig, people.namespace, approver_emails="extra:mail"):
         asked = await call(people.ran, "u-1", *wish, *dates, extra=address)
         assert asked.code == 0, asked.err
-        done = await call(people.ran, "u-2", "approve", "event", groups=masters, extra=address)
+        done = await call(people.ran, "u-2", "approve", "--yes", "event", groups=masters, extra=address)
         assert done.code == 1
         assert "u-2 asked for it and cannot approve it: ask somebody else." in done.err
         assert people.state("event") == "Pending"
@@ -103,7 +103,7 @@ async def test_who_asked_is_told_at_once_that_their_own_word_does_not_count(peop
     call = asyncio.to_thread
     async with running(people.cluster.kubeconfig, people.namespace) as run:
         await call(people.wish, "event", "--approver", ALICE)
-        done = await call(people.ran, ALICE, "approve", "event")
+        done = await call(people.ran, ALICE, "approve", "--yes", "event")
         assert done.code == 1
         assert f"{ALICE} asked for it and cannot approve it: ask somebody else." in done.err
         assert "event" in (await call(people.ask, ALICE, "list", "--pending", "-o", "name"))
@@ -117,7 +117,7 @@ def test_where_no_operator_answers_the_word_is_given_and_that_is_said(
 ) -> None:
     monkeypatch.setattr(exception_word, "LONGEST_SECONDS", 0.0)
     people.wish("event", "--approver", BOB)
-    given = people.ask(BOB, "approve", "event")
+    given = people.ask(BOB, "approve", "--yes", "event")
     assert given == (
         f"{BOB} approved event\n"
         "The operator does not say yet whether that counts: see `hibernator exception view event`.\n"
@@ -129,7 +129,7 @@ async def test_a_word_that_did_not_count_does_once_the_role_has_another_member(p
     people.apply(config_map("hibernator-roles", manager=CAROL))
     async with running(people.cluster.kubeconfig, people.namespace) as run:
         await call(people.wish, "event", "--role", "manager")
-        done = await call(people.ran, BOB, "approve", "event")
+        done = await call(people.ran, BOB, "approve", "--yes", "event")
         assert (done.code, "does not count" in done.err) == (1, True)
         await call(people.apply, config_map("hibernator-roles", manager=f"{CAROL}, {BOB}"))
         await run.until(lambda: people.state("event") == "Active")

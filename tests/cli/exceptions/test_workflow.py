@@ -39,10 +39,10 @@ async def test_on_call_engineer_workflow(people: People) -> None:
             {"email": CAROL, "status": "pending"},
         ]
         await run.advance_to("2026-01-29T10:15:00Z")
-        await call(people.ask, BOB, "approve", "on-site-event")
+        await call(people.ask, BOB, "approve", "--yes", "on-site-event")
         assert people.entries("event-support") == []  # a pending one bends nothing
         await run.advance_to("2026-01-29T10:30:00Z")
-        await call(people.ask, CAROL, "approve", "on-site-event")
+        await call(people.ask, CAROL, "approve", "--yes", "on-site-event")
         await run.until(lambda: people.state("on-site-event") == "Active")
         await run.until(lambda: people.entries("event-support") == [("on-site-event", "Active")])
         await run.advance_to("2026-01-31T06:00:00Z")  # a Saturday
@@ -65,8 +65,8 @@ async def test_approval_workflow_rejected_exceptions_are_ignored(people: People)
     async with people.operator(ManualClock("2026-01-29T10:00:00Z")) as run:
         await call(applied, people, ALICE, "on-site-event", "event-support", **ON_SITE_EVENT)
         await run.until(lambda: people.state("on-site-event") == "Pending")
-        await call(people.ask, BOB, "approve", "on-site-event")
-        done = await call(people.ask, CAROL, "reject", "on-site-event", "not in the freeze")
+        await call(people.ask, BOB, "approve", "--yes", "on-site-event")
+        done = await call(people.ask, CAROL, "reject", "--yes", "on-site-event", "not in the freeze")
         assert done.splitlines()[1].startswith(f"Rejected: Rejected by {CAROL} at 2026-01-29T10:00:00Z")
         await run.advance_to("2026-01-31T06:00:00Z")
         assert not people.is_asleep()
