@@ -76,10 +76,25 @@ def test_a_mistake_is_told_and_nothing_is_bent() -> None:
     assert "spec.windows[0].start" in status.message
 
 
-def test_a_plan_that_is_gone_is_told_and_the_exception_stays() -> None:
+def test_an_exception_whose_plan_is_gone_is_not_active_until_the_plan_is_back() -> None:
     found = after(after(exception()), plan=None)
-    assert found.status.state == "Active"
-    assert found.status.message == "HibernatePlan event-support is gone: there is nothing to bend."
+    assert (found.status.state, found.status.conditions[0].status) == ("Pending", "False")
+    assert found.status.conditions[0].reason == "PlanMissing"
+    assert found.status.message == (
+        "HibernatePlan event-support does not exist, so this exception has no effect. "
+        "Create the plan, or delete this exception."
+    )
+    back = after(found)
+    assert (back.status.state, back.status.conditions[0].status) == ("Active", "True")
+    assert [action for action, _ in actions(back)] == ["requested", "activated", "activated"]
+
+
+def test_one_that_was_approved_stays_approved_while_its_plan_is_gone() -> None:
+    agreed = after(said(said(after(exception(**BOTH)), "approve", "bob"), "approve", "carol"))
+    gone = after(agreed, plan=None)
+    assert (agreed.status.state, gone.status.state) == ("Active", "Approved")
+    assert gone.status.conditions[0].reason == "PlanMissing"
+    assert after(gone).status.state == "Active"
 
 
 def test_one_without_a_plan_waits_for_it() -> None:

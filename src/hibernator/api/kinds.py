@@ -91,7 +91,7 @@ DEFINITIONS: tuple[Definition, ...] = (
         ),
     ),
     Definition(
-        short_names=("schedex",),
+        short_names=("schedex", "sx"),
         versions=(
             Version(
                 EXCEPTIONS,

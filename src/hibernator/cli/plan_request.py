@@ -22,6 +22,7 @@ from hibernator.cli.periods import EVERY_DAY, Period
 from hibernator.cli.spoken import shown_with_distance, span
 from hibernator.cli.waiting import until as so
 from hibernator.decisions.conditions import find
+from hibernator.decisions.scheduleexception_line import taken_by
 from hibernator.decisions.scheduleexception_request import requester_notes
 from hibernator.schedule.ticks import SECOND
 
@@ -98,7 +99,8 @@ async def _answer(
         nonlocal made, plan
         made = await client.get(EXCEPTIONS, name, namespace)
         state = made.status.state
-        if state in _OVER or (state == "Pending" and made.status.required_approvals):
+        waits = made.status.required_approvals or taken_by(made.status.message)
+        if state in _OVER or (state == "Pending" and waits):
             return True
         plan = await client.get(PLANS, plan_name, namespace)
         return state == "Active" and plan.status.phase in {wish.phase, "Error"}
@@ -112,6 +114,10 @@ async def _answer(
         raise CliError(words, hint=await about_the_leader(client), code=Exit.UNAVAILABLE)
     if status.state in _OVER:
         raise CliError(f"{name} is {status.state}: {status.message}", hint=see)
+    if other := taken_by(status.message):
+        cancel = f"hibernator exception cancel {other}{session.options}"
+        hint = f"Run `{cancel}`, and {name} takes over. If it is not to, cancel {name} instead."
+        raise CliError(f"{plan_name} is as it was. {status.message}.", hint=hint, code=Exit.CONFLICT)
     if status.state != "Active":
         raise CliError(f"{plan_name} is as it was. {missing(made)}", hint=see, code=Exit.WAITING)
     if plan.status.phase == "Error":

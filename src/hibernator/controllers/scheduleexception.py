@@ -5,6 +5,7 @@ Exceptions of one plan are looked at one after the other, because each look depe
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Literal
 from weakref import WeakValueDictionary
 
@@ -22,6 +23,7 @@ from hibernator.controllers.daysoff import DaysOffBook
 from hibernator.controllers.journal_audit import farewell
 from hibernator.controllers.means import Means
 from hibernator.controllers.scheduleexception_audit import events, record
+from hibernator.controllers.scheduleexception_line import Line
 from hibernator.decisions.impact import impact, workloads
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL, Decision, Seen, decide
 from hibernator.decisions.scheduleexception_request import Rules
@@ -66,6 +68,7 @@ class ExceptionReconciler:
         self,
         client: Client,
         exceptions: Cache[ScheduleException],
+        line: Line,
         plans: Cache[HibernatePlan],
         days_off: DaysOffBook,
         people: People,
@@ -78,6 +81,7 @@ class ExceptionReconciler:
     ) -> None:
         self._client = client
         self._exceptions = exceptions
+        self._line = line
         self._plans = plans
         self._days_off = days_off
         self._people = people
@@ -96,8 +100,7 @@ class ExceptionReconciler:
             self._impacts.pop(key, None)
             self._told.pop(key, None)
             return Result()
-        turn = self._turns.setdefault(shared.plan_key(exception), asyncio.Lock())
-        async with turn:
+        async with self._turn(exception):
             exception = self._exceptions.get(*key)
             if exception is None:
                 return Result()
@@ -109,6 +112,12 @@ class ExceptionReconciler:
             if self._told.get(key) != version and record(self._trail, exception, self._clock.now()):
                 self._told[key] = version
             return Result(decision.after)
+
+    def _turn(self, exception: ScheduleException) -> AbstractAsyncContextManager[object]:
+        """One after the other, those that could become active; however many others there are do not wait."""
+        if not self._line.has_place(exception):
+            return nullcontext()
+        return self._turns.setdefault(shared.plan_key(exception), asyncio.Lock())
 
     async def _is_recorded(self, exception: ScheduleException) -> Literal["yes", "not yet", "away"]:
         """Whether the consent that stands in the status is in the audit trail for good."""
@@ -131,9 +140,10 @@ class ExceptionReconciler:
             plan=plan,
             others=tuple(
                 other
-                for other in self._exceptions.find(shared.BY_PLAN, shared.plan_key(exception))
+                for other in self._line.holders(shared.plan_key(exception))
                 if other.metadata.uid != exception.metadata.uid
             ),
+            crowd=self._line.crowd(exception),
             people=everybody(exception, self._people.directory()),
             impact=self._impact(key, exception, plan) if plan and not problems else None,
             problems=problems,
@@ -213,9 +223,11 @@ def exception_controller(means: Means, *, rules: Rules, naming: Naming, roles: s
         if naming.way == "configmap"
         else None
     )
+    line = Line(exceptions)
     reconciler = ExceptionReconciler(
         means.client,
         exceptions,
+        line,
         plans,
         means.days_off,
         People(naming, role_maps, email_maps),
@@ -227,12 +239,10 @@ def exception_controller(means: Means, *, rules: Rules, naming: Naming, roles: s
     )
 
     def of_plan(plan: HibernatePlan) -> Iterator[Key]:
-        return map(_key, exceptions.find(shared.BY_PLAN, f"{plan.metadata.namespace}/{plan.metadata.name}"))
-
-    def siblings(exception: ScheduleException) -> Iterator[Key]:
-        """Those of the same plan too: when the active one goes, the next one's turn has come."""
-        yield _key(exception)
-        yield from map(_key, exceptions.find(shared.BY_PLAN, shared.plan_key(exception)))
+        """Those to which a plan matters: the others have ended, or have no place."""
+        name = f"{plan.metadata.namespace}/{plan.metadata.name}"
+        yield from map(_key, line.holders(name))
+        yield from map(_key, exceptions.find(shared.LEAVING, name))
 
     def holidays_changed(of: Key) -> None:
         for plan in plans.find(shared.BY_HOLIDAYS, f"{of.namespace}/{of.name}"):
@@ -247,7 +257,7 @@ def exception_controller(means: Means, *, rules: Rules, naming: Naming, roles: s
         "scheduleexception",
         reconciler.reconcile,
         sources=[
-            Watches(exceptions, siblings),
+            Watches(exceptions, line.keys),
             Watches(plans, of_plan),
             Watches(role_maps, undecided),
             *([Watches(email_maps, undecided)] if email_maps is not None else []),

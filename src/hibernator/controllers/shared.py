@@ -11,6 +11,7 @@ from hibernator.kube.caches import Caches
 from hibernator.kube.controller import Key
 
 BY_PLAN: Final = "plan"
+LEAVING: Final = "leaving"  # exceptions that are being deleted, by their plan
 BY_HOLIDAYS: Final = "holidays"
 
 
@@ -29,6 +30,7 @@ def scalers(caches: Caches) -> Cache[TimeWindowScaler]:
 def exceptions(caches: Caches) -> Cache[ScheduleException]:
     found = caches.of(EXCEPTIONS)
     found.index(BY_PLAN, lambda one: (plan_key(one),))
+    found.index(LEAVING, lambda one: (plan_key(one),) if one.metadata.deletion_timestamp else ())
     return found
 
 

@@ -1,13 +1,12 @@
 """Where a ScheduleException is: from the wish through consent to its end, as a chain of small policies.
 
-The first policy that has an answer gives state, reason and message; the status follows from it. Of all the
-exceptions of a plan that are ready, one line is formed, and everybody who looks sees the same one at its
-front: an Active one stays there, otherwise the oldest goes first. So nobody has to agree with anybody.
+The first policy that has an answer gives state, reason and message; the status follows from it. Several
+exceptions of a plan are active together, unless they want the same time: then one waits for the other.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from msgspec.structs import replace
 from whenever import Instant
@@ -17,6 +16,7 @@ from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.decisions.approval import Outcome, Person, Request, Standing, stand
+from hibernator.decisions.scheduleexception_line import ahead, crowded, taken
 from hibernator.decisions.scheduleexception_request import (
     DOMAIN,
     REQUESTED_BY,
@@ -27,7 +27,6 @@ from hibernator.decisions.scheduleexception_request import (
     votes_of,
 )
 from hibernator.decisions.scheduleexception_status import Course, Reason, next_status
-from hibernator.schedule.problems import check_exception
 
 PLAN_LABEL: Final = f"{DOMAIN}/plan"
 FINALIZER: Final = f"{DOMAIN}/exception"
@@ -36,7 +35,16 @@ RECORD_SECONDS: Final = 10.0  # how often the audit trail is tried while it is a
 FAREWELL_SECONDS: Final = 60.0  # the longest that a deletion waits for the plan to forget it
 
 _FINAL: Final = frozenset({"Expired", "Cancelled"})  # nothing that anybody does changes these
-_IDLE: Final = frozenset({*_FINAL, "Rejected", "Draft"})
+
+
+class Crowd(NamedTuple):
+    """How many open exceptions of its plan came before this one, and how many of those by its requester."""
+
+    of_plan: int = 0
+    of_requester: int = 0
+
+
+_ALONE: Final = Crowd()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +53,8 @@ class Seen:
 
     exception: ScheduleException
     plan: HibernatePlan | None
-    others: tuple[ScheduleException, ...] = ()  # those of the same plan
+    others: tuple[ScheduleException, ...] = ()  # those of the same plan that have a place
+    crowd: Crowd = _ALONE
     people: Mapping[str, Person] = field(default_factory=dict)  # by user, those whom the operator knows
     impact: Impact | None = None
     problems: tuple[Problem, ...] = ()
@@ -98,6 +107,11 @@ class _Look:
     @property
     def until(self) -> Instant:
         return Instant(self.exception.spec.valid_until)
+
+    @property
+    def idle(self) -> ExceptionState:
+        """The state of one that nothing but circumstances keeps from being active."""
+        return "Approved" if self.exception.spec.approval_required else "Pending"
 
     def course(
         self, state: ExceptionState, reason: Reason, message: str, *, next_look: Instant | None = None
@@ -183,6 +197,15 @@ def _mistaken(look: _Look) -> Course | None:
     return look.course("Pending", "InvalidSpec", message, next_look=look.until)
 
 
+def _crowded(look: _Look) -> Course | None:
+    """Nobody is asked about more than a plan can have."""
+    if look.exception.status.state in {"Approved", "Active"}:
+        return None
+    before, mine = look.seen.crowd
+    message = crowded(look.plan_name, before, mine, requester(look.exception))
+    return look.course("Pending", "QuotaExceeded", message, next_look=look.until) if message else None
+
+
 def _nameless(look: _Look) -> Course | None:
     """Where nobody knows who asked, nobody can tell who would approve their own request."""
     if look.request is None or look.outcome or look.request.requester.user or look.request.own_allowed:
@@ -227,26 +250,22 @@ def _unrecorded(look: _Look) -> Course | None:
 def _planless(look: _Look) -> Course | None:
     if look.seen.plan is not None:
         return None
-    message = f"HibernatePlan {look.plan_name} is gone: there is nothing to bend."
-    if look.exception.status.state == "Active":
-        return look.course("Active", "PlanMissing", message, next_look=look.until)
-    fix = f"HibernatePlan {look.plan_name} does not exist here. Create it, or delete this exception."
-    return look.course("Pending", "PlanMissing", fix, next_look=look.until)
+    message = (
+        f"HibernatePlan {look.plan_name} does not exist, so this exception has no effect. "
+        "Create the plan, or delete this exception."
+    )
+    return look.course(look.idle, "PlanMissing", message, next_look=look.until)
 
 
 def _waits(look: _Look) -> Course | None:
-    """Only one bends a plan at a time (ruling 11)."""
-    mine = look.exception
-    ready = [other for other in look.seen.others if _is_ready(other, look.now)]
-    front = min([mine, *ready], key=_turn)
-    if front is mine:
+    """Of those that want the same time, one is active (ruling 11)."""
+    if look.seen.plan is None:
         return None
-    message = (
-        f"Plan {look.plan_name} already has active exception {front.metadata.name} "
-        f"(expires at {_iso(Instant(front.spec.valid_until))})"
-    )
-    state: ExceptionState = "Approved" if mine.spec.approval_required else "Pending"
-    return look.course(state, "AnotherActive", message, next_look=look.until)
+    front = ahead(look.exception, look.seen.others, look.seen.plan, look.now)
+    if front is None:
+        return None
+    its_turn = min(look.until, Instant(front.spec.valid_until))
+    return look.course(look.idle, "AnotherActive", taken(look.plan_name, front), next_look=its_turn)
 
 
 def _active(look: _Look) -> Course:
@@ -261,6 +280,7 @@ _POLICIES: Final[tuple[Callable[[_Look], Course | None], ...]] = (
     _rejected,
     _expired,
     _mistaken,
+    _crowded,
     _nameless,
     _awaited,
     _unrecorded,
@@ -268,21 +288,6 @@ _POLICIES: Final[tuple[Callable[[_Look], Course | None], ...]] = (
     _waits,
     _active,
 )
-
-
-def _is_ready(other: ScheduleException, now: Instant) -> bool:
-    """Whether another exception would be active but for its place in the line."""
-    spec, status = other.spec, other.status
-    agreed = not spec.approval_required or status.approval_state == "Approved"
-    idle = spec.draft or spec.cancelled or status.state in _IDLE or now >= Instant(spec.valid_until)
-    if idle or not agreed or other.metadata.deletion_timestamp:
-        return False
-    return not any(check_exception(spec))
-
-
-def _turn(one: ScheduleException) -> tuple[bool, str, str]:
-    created = one.metadata.creation_timestamp
-    return one.status.state != "Active", created.isoformat() if created else "", one.metadata.name
 
 
 def _leave(seen: Seen, now: Instant) -> Decision:
@@ -303,7 +308,7 @@ def _tells(
     """What people hear: each change of state, and each change of what is said while it stays."""
     if (before.state, before.message) == (after.state, after.message):
         return ()
-    wrong = {"InvalidSpec", "PlanMissing", "RequesterUnknown", "ApprovalTimeout", "Rejected"}
+    wrong = {"InvalidSpec", "QuotaExceeded", "PlanMissing", "RequesterUnknown", "ApprovalTimeout", "Rejected"}
     return (
         Tell(
             type="Warning" if course.reason in wrong else "Normal",

@@ -36,6 +36,7 @@ Reason = Literal[
     "AwaitingApproval",
     "RequesterUnknown",
     "InvalidSpec",
+    "QuotaExceeded",
     "AwaitingRecord",
     "PlanMissing",
     "AnotherActive",

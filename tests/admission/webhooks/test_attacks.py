@@ -65,7 +65,7 @@ async def test_those_who_were_asked_agree_and_it_is_active(
 ) -> None:
     name = await asked(approvers, up, wish("agreed", None))
     for user in (BOB, CAROL):
-        done = await cli(approvers, tmp_path, user, "approve", name)
+        done = await cli(approvers, tmp_path, user, "approve", "--yes", name)
         assert done.code == 0, done.err
     await up.until(lambda: approvers.get(name)["status"]["state"] == "Active")
     status = approvers.get(name)["status"]
@@ -85,9 +85,9 @@ async def test_a_role_is_held_by_a_group_of_which_the_api_server_knows(
     await asyncio.to_thread(approvers.cluster.kubectl, *members)
     asking = wish("by-role", None, approverEmails=[], approvalRequiredRoles=["lead"])
     name = await asked(approvers, up, asking)
-    await cli(approvers, tmp_path, CAROL, "approve", name, groups=("developers",))
+    await cli(approvers, tmp_path, CAROL, "approve", "--yes", name, groups=("developers",))
     assert "is not among those" in await message(approvers, up, name, "does not count")
-    assert (await cli(approvers, tmp_path, BOB, "approve", name, groups=("leads",))).code == 0
+    assert (await cli(approvers, tmp_path, BOB, "approve", "--yes", name, groups=("leads",))).code == 0
     await up.until(lambda: approvers.get(name)["status"]["approvalState"] == "Approved")
     status = approvers.get(name)["status"]
     approved = [one for one in status["history"] if one["action"] == "approved"]
@@ -103,7 +103,8 @@ async def test_nobody_approves_their_own_request_whatever_they_call_themselves(
     approvers: Room, up: Running, tmp_path: Path, quiet: None, number: int, user: str
 ) -> None:
     name = await asked(approvers, up, wish(f"own-{number}", None, approverEmails=[user]), MALLORY)
-    await cli(approvers, tmp_path, user, "approve", name)  # it is their own name, and they may approve things
+    # It is their own name, and they may approve things.
+    await cli(approvers, tmp_path, user, "approve", "--yes", name)
     said = await message(approvers, up, name, "does not count")
     assert f"{user} asked for it and cannot approve it: ask somebody else" in said
     assert approvers.get(name)["status"]["state"] == "Pending"
@@ -152,7 +153,7 @@ async def test_who_was_not_asked_has_no_say(
     approvers: Room, up: Running, tmp_path: Path, quiet: None
 ) -> None:
     name = await asked(approvers, up, wish("not-asked", None))
-    await cli(approvers, tmp_path, MALLORY, "reject", name, "because")
+    await cli(approvers, tmp_path, MALLORY, "reject", "--yes", name, "because")
     said = await message(approvers, up, name, "does not count")
     assert f"{MALLORY} is not among those whose agreement is needed" in said
     assert approvers.get(name)["status"]["approvalState"] == "Pending"

@@ -43,7 +43,7 @@ async def test_while_the_webhook_is_down_the_operator_says_it_later(down: Room) 
     async with operating(down) as run:
         await run.settle()
         messages = {name: down.get(name)["status"]["message"] for name in ("planless", "one", "two")}
-    assert "HibernatePlan no-plan does not exist here" in messages["planless"]
+    assert "HibernatePlan no-plan does not exist, so this exception has no effect" in messages["planless"]
     waiting = "Plan other-plan already has active exception {} (expires at 2026-03-20T00:00:00Z)"
     assert {waiting.format("one"), waiting.format("two")} & set(messages.values())
 

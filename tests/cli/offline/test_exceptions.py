@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cli.offline import samples
-from support.command import hibernator
+from support.command import Ran, hibernator
 
 RANGE = ("--from", "2026-03-03T12:00:00Z", "--to", "2026-03-04T12:00:00Z")
 
@@ -144,3 +144,28 @@ def test_the_old_format_is_shown_as_if_it_had_been_converted() -> None:
         "note: HibernatePlan default/dev is in the old format, and shown as if converted: "
         "hibernator convert -f - --to off-hours\n"
     )
+
+
+def test_all_that_are_in_force_together_are_shown() -> None:
+    lunch = samples.exception(
+        "lunch", type="extend", windows=[samples.window(start="12:00", end="14:00", daysOfWeek=["TUE"])]
+    )
+    shown = simulated(samples.plan(), samples.exception("late"), lunch)
+    assert "◆ late, ◆ lunch" in shown.out or "◆ lunch, ◆ late" in shown.out
+    assert "late: suspend, in force" in shown.out
+    assert "lunch: extend, in force" in shown.out
+    assert shown.err == ""
+
+
+def test_one_that_conflicts_is_said_to_wait() -> None:
+    older = samples.exception("a", validUntil="2026-03-05T00:00:00Z")
+    shown = simulated(samples.plan(), older, samples.exception("b"))
+    assert "note: b waits until Thu 2026-03-05 01:00: its windows overlap an older exception's." in shown.err
+    shown = simulated(samples.plan(), samples.exception("a"), samples.exception("b"))
+    assert "note: b changes nothing: its windows overlap an older exception's." in shown.err
+    assert "b: suspend" not in shown.out
+
+
+def simulated(*documents: samples.Value) -> Ran:
+    dates = ("--from", "2026-03-02", "--to", "2026-03-09")
+    return hibernator("simulate", "-f", "-", *dates, stdin=samples.text(*documents))

@@ -145,12 +145,17 @@ def test_two_documents_of_the_same_name_are_one_too_many() -> None:
     ]
 
 
+def test_two_exceptions_may_be_in_force_at_different_times() -> None:
+    other = samples.exception("b", windows=[samples.window(start="01:00", end="02:00", daysOfWeek=["WED"])])
+    ran = hibernator("validate", "-f", "-", stdin=samples.text(samples.plan(), samples.exception("a"), other))
+    assert (ran.code, ran.err) == (0, "")
+
+
 def test_two_exceptions_cannot_bend_a_plan_at_the_same_time() -> None:
     [complaint] = complaints(samples.plan(), samples.exception("a"), samples.exception("b"))
     assert complaint == (
-        'spec.validFrom: "2026-03-02T00:00:00Z": Plan dev already has active exception a '
-        "(expires at 2026-03-09T00:00:00Z). "
-        "Let this one begin when the other has expired, or remove one of the two."
+        'spec.windows: "2026-03-03T21:00:00+01:00[Europe/Berlin]": Plan dev already has active exception a '
+        "(expires at 2026-03-09T00:00:00Z). Choose windows that do not overlap, or remove one of the two."
     )
 
 

@@ -22,7 +22,7 @@ SHORT: dict[str, Any] = {
     "type": "extend",
     "validFrom": MONDAY,
     "validUntil": "2026-03-02T09:00:00Z",
-    "windows": hours("12:00", "13:00", EVERY_DAY),
+    "windows": hours("08:00", "13:00", EVERY_DAY),
 }
 LONG = SHORT | {"validUntil": "2026-03-20T00:00:00Z"}
 
@@ -80,10 +80,13 @@ async def test_it_outlives_its_plan_and_says_so(scene: ExceptionScene) -> None:
         await asyncio.to_thread(scene.delete, "hplan", "dev-plan")
         await run.settle()
         status = scene.exception_status("first")
-        assert (status["state"], status["message"]) == (
-            "Active",
-            "HibernatePlan dev-plan is gone: there is nothing to bend.",
-        )
+        assert (status["state"], status["conditions"][0]["status"]) == ("Pending", "False")
+        assert "HibernatePlan dev-plan does not exist, so this exception has no effect." in status["message"]
+        scene.apply(plan(noop("nothing"), name="dev-plan"))
+        await run.settle()
+        status = scene.exception_status("first")
+        assert (status["state"], status["conditions"][0]["status"]) == ("Active", "True")
+        assert scene.entries() == [("first", "Active")]
 
 
 async def test_people_without_an_answer_let_it_time_out(scene: ExceptionScene) -> None:

@@ -21,6 +21,8 @@ from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.api.structural import show
 from hibernator.api.timewindowscaler import SCALERS
 from hibernator.decisions.scheduleexception import PLAN_LABEL
+from hibernator.decisions.scheduleexception_line import conflict, crowded, is_open, is_ready, taken
+from hibernator.decisions.scheduleexception_request import requester
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
 from hibernator.kube.errors import ApiError, NotFound
@@ -44,7 +46,8 @@ def validation(client: Client, clock: Clock) -> Judge:
             return _invalid(problems)
         if request.resource.resource == EXCEPTIONS.plural:
             exception = request.new(ScheduleException)
-            verdict = await _place(client, clock, exception, old)
+            user = request.user_info.username
+            verdict = await _place(client, clock.now(), exception, old, user)
             hints = await _hints(client, exception) if isinstance(verdict, Allowed) else []
             return Allowed(warnings=hints) if hints else verdict
         if request.resource.resource == PLANS.plural:
@@ -81,27 +84,38 @@ def _is_old_news(document: Document, old: Document | None) -> bool:
     return old is not None and old.get("spec") == document.get("spec")
 
 
-async def _place(client: Client, clock: Clock, new: ScheduleException, old: Document | None) -> Verdict:
-    """An exception needs a plan, and one that is not yet bent by another."""
-    plan, namespace = new.spec.plan_ref.name, new.metadata.namespace
-    if old is None:
-        try:
-            await client.get(PLANS, plan, namespace)
-        except NotFound:
-            there_is_none = f"there is no such HibernatePlan in the namespace {namespace}"
-            return _invalid(
-                [Problem("spec.planRef.name", plan, there_is_none, "Create it, or correct the name.")]
-            )
-    was_idle = old is None or old["spec"].get("draft", False)
-    if new.spec.draft or new.spec.cancelled or not was_idle:
+async def _place(
+    client: Client, now: Instant, new: ScheduleException, old: Document | None, user: str
+) -> Verdict:
+    """An exception needs a plan, a place beside the others, and a time that none of them has taken."""
+    name, namespace = new.spec.plan_ref.name, new.metadata.namespace
+    try:
+        plan = await client.get(PLANS, name, namespace)
+    except NotFound:
+        there_is_none = f"there is no such HibernatePlan in the namespace {namespace}"
+        fix = "Create it, or correct the name."
+        missing = _invalid([Problem("spec.planRef.name", name, there_is_none, fix)])
+        return missing if old is None else Allowed()
+    if new.spec.cancelled:
         return Allowed()
-    others = await client.list(EXCEPTIONS, namespace, label_selector=f"{PLAN_LABEL}={plan}")
+    listed = await client.list(EXCEPTIONS, namespace, label_selector=f"{PLAN_LABEL}={name}")
+    others = [one for one in listed if is_open(one) and one.metadata.uid != new.metadata.uid]
+    if old is None:
+        mine = sum(requester(one) == user for one in others)
+        if too_many := crowded(name, len(others), mine, user):
+            return Denied(too_many)
+    return Allowed() if new.spec.draft else _turn(new, others, plan, now)
+
+
+def _turn(
+    new: ScheduleException, others: Iterable[ScheduleException], plan: HibernatePlan, now: Instant
+) -> Verdict:
     for other in others:
-        if other.metadata.uid != new.metadata.uid and _bends(other, clock.now()):
-            until = Instant(other.spec.valid_until).format_iso()
-            return Denied(
-                f"Plan {plan} already has active exception {other.metadata.name} (expires at {until})"
-            )
+        is_active = other.status.state == "Active" and is_ready(other, now)
+        if is_active and (first := conflict(new.spec, other.spec, plan)):
+            cancel = f"hibernator exception cancel {other.metadata.name} -n {other.metadata.namespace}"
+            why = f"Both have {first.format_iso()} in a window. Choose other times, or run `{cancel}`."
+            return Denied(f"{taken(plan.metadata.name, other)}. {why}", code=409, reason="Conflict")
     return Allowed()
 
 
@@ -112,11 +126,6 @@ async def _hints(client: Client, exception: ScheduleException) -> list[str]:
         schedule = (await client.get(PLANS, exception.spec.plan_ref.name, exception.metadata.namespace)).spec
         zone = None if any(check_schedule(schedule.schedule)) else schedule.schedule.timezone
     return list(exception_hints(exception.spec, zone))
-
-
-def _bends(other: ScheduleException, now: Instant) -> bool:
-    over = other.metadata.deletion_timestamp or other.spec.cancelled or now >= Instant(other.spec.valid_until)
-    return other.status.state == "Active" and not over
 
 
 def _invalid(problems: Iterable[Problem]) -> Denied:

@@ -9,6 +9,7 @@ from hibernator.api.hibernateplan import Schedule
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
 from hibernator.cli.offline import scalers
+from hibernator.cli.offline.embedded import PATH, has_exceptions
 from hibernator.cli.offline.loading.documents import Document, Mistake
 from hibernator.cli.offline.migrate import (
     GROUP,
@@ -71,6 +72,9 @@ def _problems(document: Document) -> list[Problem]:
     """Shape and time together; where both complain about the same place, time knows better."""
     modern = migrated(document)
     about_time = [*modern.problems, *_time_problems(modern.document)]
+    if has_exceptions(document):
+        fix = f"Run: {order(document)}"
+        about_time.append(Problem(PATH, None, "exceptions are objects of their own, beside the plan", fix))
     told = {problem.path for problem in about_time}
     about_shape = [problem for problem in check_document(modern.document.value) if problem.path not in told]
     return about_shape + about_time

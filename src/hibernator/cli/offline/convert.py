@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from hibernator.api.hibernateplan import Schedule
 from hibernator.api.problem import Problem
-from hibernator.cli.offline import downscaler, out, sleepinfo
+from hibernator.cli.offline import downscaler, embedded, out, sleepinfo
 from hibernator.cli.offline.checks import timing_mistakes
 from hibernator.cli.offline.commands import Format
 from hibernator.cli.offline.downscaler_leftovers import removals
@@ -32,6 +32,7 @@ def run(files: Sequence[str], to: Format, *, keep_going: bool = False) -> None:
     if to is Format.OFF_HOURS:
         sleepinfo.convert(drafts)
         downscaler.convert(drafts)
+        embedded.convert(drafts)
     converter = _Converter(to, {draft.scope for draft in drafts if draft.problems})
     texts = [text for draft in drafts for text in converter.converted(draft)]
     if loaded.mistakes or not keep_going:  # what cannot be read may be what has to stay awake

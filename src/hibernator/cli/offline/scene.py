@@ -5,7 +5,7 @@ such as an exception whose plan is not among the files, becomes a note.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from hibernator.api.hibernateplan import PlanHolidays, Schedule
@@ -14,10 +14,12 @@ from hibernator.api.timewindowscaler import ScalerHolidays
 from hibernator.cli.offline import scalers
 from hibernator.cli.offline.daysoff import days_off
 from hibernator.cli.offline.loading.documents import Document
+from hibernator.schedule.conflicts import governed, reach_of
 from hibernator.schedule.holidays import Holidays, load_holidays
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.scaler import ScalerTimeline
-from hibernator.schedule.zones import Zone
+from hibernator.schedule.ticks import from_datetime
+from hibernator.schedule.zones import Zone, local_text, zone_of
 
 Block = PlanHolidays | ScalerHolidays | None
 
@@ -26,6 +28,7 @@ class Standing(StrEnum):
     """What an exception does to its plan, as far as its document shows."""
 
     BENDS = "in force"
+    WAITS = "waiting for another exception"
     PENDING = "pending approval"
     DRAFT = "a draft"
     REJECTED = "rejected"
@@ -113,7 +116,8 @@ class _Builder:
 
     def _plan(self, document: Document) -> Resource:
         schedule = document.typed(Schedule, "spec", "schedule")
-        bent = self._bent(self._exceptions.pop((document.namespace, document.name), []))
+        filed = self._bent(self._exceptions.pop((document.namespace, document.name), []))
+        bent = tuple(self._in_line(filed, zone_of(schedule.timezone)))
         in_force = [(each.name, each.spec) for each in bent if each.standing is Standing.BENDS]
         holidays = self._holidays(document, schedule.holidays)
         if document.part("spec", "suspend") is True:
@@ -158,7 +162,7 @@ class _Builder:
         )
 
     def _bent(self, documents: Iterable[Document]) -> tuple[Bent, ...]:
-        """The exceptions of a plan, the older first, because only one holds at a time."""
+        """The exceptions of a plan, the older first, because of those that conflict only one holds."""
         found = []
         for document in sorted(documents, key=age):
             spec = document.typed(ScheduleExceptionSpec, "spec")
@@ -167,6 +171,26 @@ class _Builder:
                 self.notes.append(f"{document.title} changes nothing: it is {standing}.")
             found.append(Bent(document.name, spec, standing))
         return tuple(found)
+
+    def _in_line(self, filed: Sequence[Bent], zone: Zone) -> Iterator[Bent]:
+        """The same, where one that conflicts with an older one is said to wait, and never has its turn."""
+        in_force = [each for each in filed if each.standing is Standing.BENDS]
+        spans = governed([reach_of(each.spec, zone) for each in in_force])
+        turns = dict(zip((each.name for each in in_force), spans, strict=True))
+        for each in filed:
+            span = turns.get(each.name)
+            if each.name not in turns:
+                yield each
+            elif span is None:
+                self.notes.append(f"{each.name} changes nothing: its windows overlap an older exception's.")
+                yield replace(each, standing=Standing.WAITS)
+            else:
+                if span[0] > from_datetime(each.spec.valid_from):
+                    since = local_text(zone, span[0])
+                    self.notes.append(
+                        f"{each.name} waits until {since}: its windows overlap an older exception's."
+                    )
+                yield each
 
     def _holidays(self, document: Document, block: Block) -> Holidays:
         found = None

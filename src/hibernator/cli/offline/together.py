@@ -12,7 +12,11 @@ from hibernator.api.scheduleexception import ScheduleExceptionSpec
 from hibernator.cli.offline.daysoff import days_off, text_data
 from hibernator.cli.offline.loading.documents import Document, Mistake
 from hibernator.cli.offline.scene import Standing, age, standing_of
+from hibernator.schedule.conflicts import overlap
+from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.hints import exception_hints, schedule_hints
+from hibernator.schedule.problems import check_exception
+from hibernator.schedule.zones import zone_of
 
 
 def duplicates(documents: Sequence[Document]) -> Iterator[Mistake]:
@@ -33,22 +37,28 @@ def duplicates(documents: Sequence[Document]) -> Iterator[Mistake]:
 
 
 def rivals(documents: Sequence[Document]) -> Iterator[Mistake]:
-    """Exceptions that want to bend the same plan at the same time, where only one can."""
+    """Exceptions whose windows overlap, where only one of them can be active."""
+    zones = {
+        (each.namespace, each.name): each.part("spec", "schedule", "timezone")
+        for each in documents
+        if each.is_a("HibernatePlan")
+    }
     by_plan: dict[tuple[str, Any], list[tuple[Document, ScheduleExceptionSpec]]] = {}
     for document in sorted((each for each in documents if each.is_a("ScheduleException")), key=age):
         spec = _decoded(document)
         if spec and standing_of(document, spec) is Standing.BENDS:
             by_plan.setdefault((document.namespace, spec.plan_ref.name), []).append((document, spec))
-    for (_, plan), found in by_plan.items():
+    for (namespace, plan), found in by_plan.items():
+        zone = _zone(zones.get((namespace, plan)))
         for (older, old), (younger, young) in combinations(found, 2):
-            if old.valid_from < young.valid_until and young.valid_from < old.valid_until:
+            if first := overlap(young, old, zone):
                 expiry = msgspec.to_builtins(old.valid_until)
                 yield younger.mistake(
                     Problem(
-                        "spec.validFrom",
-                        younger.part("spec", "validFrom"),
+                        "spec.windows",
+                        first.to_tz(zone).format_iso(),
                         f"Plan {plan} already has active exception {older.name} (expires at {expiry})",
-                        "Let this one begin when the other has expired, or remove one of the two.",
+                        "Choose windows that do not overlap, or remove one of the two.",
                     )
                 )
 
@@ -107,4 +117,12 @@ def _decoded(document: Document) -> ScheduleExceptionSpec | None:
         spec = document.typed(ScheduleExceptionSpec, "spec")
     except msgspec.ValidationError:
         return None
-    return spec if spec.valid_from.tzinfo and spec.valid_until.tzinfo else None
+    return None if any(check_exception(spec)) else spec
+
+
+def _zone(name: object) -> str:
+    """The zone of the plan; where it is not among the files, or has none, any will do."""
+    try:
+        return zone_of(str(name)).name
+    except ScheduleError:
+        return "UTC"

@@ -1,0 +1,103 @@
+"""The exceptions of one plan in line: how many there may be, and which of those that conflict comes first.
+
+Everybody who looks sees the same line and comes to the same answer, so nothing has to be agreed upon. Whoever
+is Active stays so; otherwise the older goes first, then the lesser name.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from whenever import Instant
+
+from hibernator.api.hibernateplan import HibernatePlan
+from hibernator.api.scheduleexception import ScheduleException, ScheduleExceptionSpec
+from hibernator.schedule.conflicts import overlap
+from hibernator.schedule.errors import ScheduleError
+from hibernator.schedule.problems import check_exception
+from hibernator.schedule.zones import zone_of
+
+# Open ones: drafts, and all that wait for people, for another exception or for their end. Far more than
+# people need, and few enough to look at all of them with each change.
+MOST_OF_PLAN: Final = 32
+MOST_OF_REQUESTER: Final = 16  # so that nobody alone takes all places of a plan
+
+_TAKEN: Final = re.compile(r"already has active exception (\S+) \(expires")
+_ENDED: Final = frozenset({"Expired", "Cancelled", "Rejected"})
+
+Place = tuple[str, str]
+
+
+def place(one: ScheduleException) -> Place:
+    """Where it stands in the line, for as long as it is open."""
+    created = one.metadata.creation_timestamp
+    return created.isoformat() if created else "", one.metadata.name
+
+
+def is_open(one: ScheduleException) -> bool:
+    """Whether it takes a place: it is neither over nor about to go."""
+    return one.status.state not in _ENDED and not one.metadata.deletion_timestamp
+
+
+def is_ready(one: ScheduleException, now: Instant) -> bool:
+    """Whether it would be active but for those before it."""
+    spec = one.spec
+    agreed = not spec.approval_required or one.status.approval_state == "Approved"
+    idle = spec.draft or one.status.state == "Draft" or spec.cancelled or now >= Instant(spec.valid_until)
+    return is_open(one) and agreed and not idle and not any(check_exception(spec))
+
+
+def ahead(
+    mine: ScheduleException, others: Iterable[ScheduleException], plan: HibernatePlan, now: Instant
+) -> ScheduleException | None:
+    """The exception that this one has to wait for, because it wants the same time and comes first."""
+    line = sorted([mine, *(other for other in others if is_ready(other, now))], key=_turn)
+    holding: list[ScheduleException] = []
+    for one in line:
+        found = next((held for held in holding if conflict(one.spec, held.spec, plan)), None)
+        if one is mine:
+            return found
+        if found is None:
+            holding.append(one)
+    raise AssertionError("it stands in its own line")
+
+
+def conflict(one: ScheduleExceptionSpec, other: ScheduleExceptionSpec, plan: HibernatePlan) -> Instant | None:
+    """The first instant that two exceptions without mistakes both want of a plan."""
+    timezone = plan.spec.schedule.timezone
+    try:
+        zone_of(timezone)
+    except ScheduleError:
+        timezone = "UTC"  # nothing bends such a plan, until it is corrected and all this is looked at again
+    return overlap(one, other, timezone)
+
+
+def taken(plan: str, other: ScheduleException) -> str:
+    """What the document says to one that comes too late."""
+    until = Instant(other.spec.valid_until).format_iso()
+    return f"Plan {plan} already has active exception {other.metadata.name} (expires at {until})"
+
+
+def taken_by(message: str) -> str:
+    """The exception that such a sentence names; empty where it is another sentence."""
+    found = _TAKEN.search(message)
+    return found[1] if found else ""
+
+
+def crowded(plan: str, before: int, mine: int, who: str) -> str | None:
+    """Why there is no place for it, by how many open ones of the plan and of its requester came before."""
+    if who and mine >= MOST_OF_REQUESTER:
+        return (
+            f"{who} has {MOST_OF_REQUESTER} open exceptions of plan {plan}, the limit for one requester."
+            " Cancel or delete one of them, or wait until one is over."
+        )
+    if before >= MOST_OF_PLAN:
+        return (
+            f"Plan {plan} has {MOST_OF_PLAN} open exceptions, the limit for one plan."
+            " Cancel or delete one of them, or wait until one is over."
+        )
+    return None
+
+
+def _turn(one: ScheduleException) -> tuple[bool, Place]:
+    return one.status.state != "Active", place(one)
