@@ -152,7 +152,8 @@ def _waking(job: Job, item: Saved, thing: Thing) -> Patch | None:
     if mark is None and thing.trace == job.trace:
         return None
     if mark is None and not thing.asleep:
-        return thing.to_leave_awake(job.trace)
+        # What the plan does not cover is not written to: the entry may be forged.
+        return thing.to_leave_awake(job.trace) if item.covered else None
     if mark is not None and mark.plan != job.owner:
         return None
     if not item.covered and not (mark and mark.uid == job.uid):
