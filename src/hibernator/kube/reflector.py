@@ -94,7 +94,7 @@ class Reflector(Generic[T]):
         """List and watch until cancelled."""
         while True:
             try:
-                if not self._listed:
+                while not self._listed:  # again, if a doubt came while it listed
                     await self._list()
                 await self._watch()
             except ApiError as error:

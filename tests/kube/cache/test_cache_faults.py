@@ -15,7 +15,7 @@ from hibernator.kube.errors import NotFound
 from hibernator.kube.reflector import Habits
 from support.caches import Listener, World, following
 from support.faultproxy import FaultProxy
-from support.faults import Action, Answer, Cut, Drop, Freeze, InWatch, Record, gone_in_watch
+from support.faults import Action, Answer, Cut, Delay, Drop, Freeze, InWatch, Record, gone_in_watch
 
 _WATCH = "watch=true"
 _LIST = "configmaps.*limit="
@@ -245,6 +245,22 @@ async def test_an_older_state_is_believed_at_once_by_a_cache_that_was_called_to_
         assert cache.synced.is_set()  # it is no less filled than before
         await cache.wait_synced()
         assert cache.get(world.namespace, "gone") == happenings.before[0]
+        assert lists(proxy) == 2
+
+
+async def test_a_cache_that_is_called_to_read_anew_while_it_lists_lists_once_more(
+    shaken: Client, proxy: FaultProxy, world: World
+) -> None:
+    made = await world.make("a")
+    hold = Delay()
+    rule = proxy.next(path=_LIST, action=hold)
+    async with following(shaken, world.namespace, _QUICK) as listener:
+        await rule.hit()
+        listener.cache.relist()
+        hold.over.set()
+        async with asyncio.timeout(30):
+            await listener.cache.wait_synced()
+        await listener.until_like(made)
         assert lists(proxy) == 2
 
 
