@@ -65,6 +65,13 @@ def sleepers() -> list[dict[str, Any]]:
     return found
 
 
+class NightClock(ManualClock):
+    """Nobody waits for it here, and several nights pass in one event loop, which never rests as a whole."""
+
+    async def settle(self) -> None:
+        """Nothing has to come to rest before time goes on."""
+
+
 @dataclass
 class Stage:
     """A namespace with one plan in which nights pass."""
@@ -105,7 +112,7 @@ class Night:
     stage: Stage
     case: Case
     stack: AsyncExitStack
-    clock: ManualClock = field(init=False)
+    clock: NightClock = field(init=False)
     blow: Blow = field(init=False)
     _moment: int = 0
     _client: FaultyClient = field(init=False)
@@ -114,7 +121,7 @@ class Night:
     _due: bool = False  # another process is to take over
 
     def __post_init__(self) -> None:
-        self.clock = ManualClock(self._hour(0))
+        self.clock = NightClock(self._hour(0))
         self.blow = Blow(self.case.fault, self.case.write, self._strike)
 
     async def pass_by(self) -> None:
