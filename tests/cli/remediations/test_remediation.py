@@ -79,11 +79,11 @@ async def test_a_remediation_is_found_looked_at_and_approved(people: People) -> 
         assert "(the analysis says so)" in shown
         assert f"  L1   {BOB}\n" in shown
         await run.operator.trail.flush(60.0)  # its database is new, and an approval waits for it only so long
-        done = await call(people.ask, BOB, "approve", "--yes", name, "--comment", "go ahead")
+        done = await call(people.ask, BOB, "approve", name, "--comment", "go ahead")
         assert done == f"{BOB} approved {name}\nApproved by {BOB}: go ahead\n"
         await run.settle()
         assert people.phase() == ("Ready", "Approved")
-        late = await call(people.ran, CAROL, "reject", "--yes", name, "too late")
+        late = await call(people.ran, CAROL, "reject", name, "too late")
         assert (late.code, f"It was approved already, by {BOB} at " in late.err) == (1, True)
         shown = await call(people.ask, BOB, "view", name)
         assert f"decided by   {BOB} through cli\n" in shown
@@ -103,7 +103,7 @@ async def test_a_role_is_had_by_a_group_of_the_log_in(people: People) -> None:
         assert (await call(people.ran, CAROL, "list", "--mine")).out == ""
         assert name in (await call(people.ran, CAROL, "list", "--mine", groups=groups)).out
         await run.operator.trail.flush(60.0)
-        assert (await call(people.ran, CAROL, "approve", "--yes", name, groups=groups)).code == 0
+        assert (await call(people.ran, CAROL, "approve", name, groups=groups)).code == 0
         await run.settle()
         assert people.phase() == ("Ready", "Approved")
         assert people.request()["status"]["deciderGroups"] == ["sre"]
@@ -115,7 +115,7 @@ async def test_a_remediation_is_rejected_with_a_reason(people: People) -> None:
         people.apply(remediation(), analysis(approvalTimeout="2h"))
         await run.settle()
         name = people.request()["metadata"]["name"]
-        await call(people.ask, BOB, "reject", "--yes", name, "not during the freeze")
+        await call(people.ask, BOB, "reject", name, "not during the freeze")
         await run.settle()
         assert people.phase() == ("Rejected", "Rejected")
         assert "not during the freeze" in people.analysis_status()["message"]
@@ -129,7 +129,7 @@ async def test_somebody_whose_word_does_not_count_finds_that_out(people: People)
         people.apply(remediation(), analysis(approvalTimeout="2h"))
         await run.settle()
         name = people.request()["metadata"]["name"]
-        done = await call(people.ran, CAROL, "approve", "--yes", name)
+        done = await call(people.ran, CAROL, "approve", name)
         told = f"{CAROL} is not among those whose agreement is needed: {BOB}."
         assert (done.code, f"noted down, but does not count. {told}" in done.err) == (1, True)
         shown = await call(people.ask, CAROL, "view", name)
@@ -150,16 +150,16 @@ def test_what_nobody_decided_in_time_cannot_be_decided(people: People) -> None:
             },
         }
     )
-    done = people.ran(BOB, "approve", "--yes", "late")
+    done = people.ran(BOB, "approve", "late")
     assert (done.code, "the time for it ended at 2026-01-01T00:00:00Z" in done.err) == (1, True)
 
 
 def test_somebody_without_permission_is_told_which_role_to_ask_for(people: People) -> None:
-    done = people.ran("dave@company.com", "approve", "--yes", "any")
+    done = people.ran("dave@company.com", "approve", "any")
     assert done.code == 4
     assert "ClusterRole hibernator-approver in the namespace" in done.err
 
 
 def test_what_does_not_exist_is_told(people: People) -> None:
     done = people.ran(BOB, "view", "nothing")
-    assert (done.code, "nothing" in done.err) == (1, True)
+    assert (done.code, "there is no RemediationApprovalRequest nothing in namespace" in done.err) == (1, True)
