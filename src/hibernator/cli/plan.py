@@ -131,7 +131,8 @@ def retry(name: Name, place: Place) -> None:
     def asked(plan: "HibernatePlan") -> Mapping[str, object]:
         failed = [target.name for target in plan.status.targets if target.state in {"Failed", "Aborted"}]
         if not failed or plan.status.current_operation:
-            raise CliError(f"nothing of {name} has failed for good", hint="See `hibernator plan describe`.")
+            hint = f"See `hibernator plan describe {name}{place.options}`."
+            raise CliError(f"nothing of {name} has failed for good", hint=hint)
         typer.echo(f"{name} tries {', '.join(failed)} again")
         return {"metadata": {"annotations": {RETRY: Instant.now().format_iso(unit="millisecond")}}}
 

@@ -124,7 +124,8 @@ async def _answer(
         ready = find(plan.status.conditions, "Ready")
         words = ready.message if ready else "see its targets"
         raise CliError(
-            f"{plan_name} is in Error: {words}", hint=f"See `hibernator plan describe {plan_name}`."
+            f"{plan_name} is in Error: {words}",
+            hint=f"See `hibernator plan describe {plan_name}{session.options}`.",
         )
     if plan.status.phase != wish.phase:
         done = plan.status.progress or "no"
