@@ -11,7 +11,6 @@ from hibernator.operator.roles import OPERATOR, OPERATOR_CLUSTER, OPERATOR_HOME,
 
 _API: Final = "/apis/authorization.k8s.io/v1"
 _AT_ONCE: Final = 8
-_MOST_NAMED: Final = 5
 
 
 async def permissions(patient: Patient) -> Findings:
@@ -43,9 +42,7 @@ async def permissions(patient: Patient) -> Findings:
             "Run the doctor as an administrator.",
         )
     elif refused:
-        more = f"; and {len(refused) - _MOST_NAMED} more" if len(refused) > _MOST_NAMED else ""
-        saw = f"{user} may not {'; '.join(refused[:_MOST_NAMED])}{more}"
-        yield Finding("permissions", Level.FAIL, saw, apply(patient.home))
+        yield Finding("permissions", Level.FAIL, f"{user} may not {'; '.join(refused)}", apply(patient.home))
     else:
         yield Finding("permissions", Level.OK, f"{user} may do all {len(answers)} things that it needs")
 
