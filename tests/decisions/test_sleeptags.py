@@ -3,11 +3,10 @@
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from hibernator.decisions.sleepmark import Mark
-from hibernator.decisions.sleeptags import MARK, WAS, from_labels, from_tags, to_labels, to_tags
+from hibernator.decisions.sleepmark import MARK, Mark
+from hibernator.decisions.sleeptags import WAS, from_labels, from_tags, to_labels, to_tags
 
 _TAG = re.compile(r"[A-Za-z0-9 +\-=._:/@]{1,256}")
 _LABEL = re.compile(r"[a-z0-9_-]{1,63}")

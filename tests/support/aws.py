@@ -30,7 +30,8 @@ REGION = "eu-central-1"
 ACCOUNT = "123456789012"
 IMAGE = "ami-12345678"
 _HOP_BY_HOP = {"connection", "content-length", "transfer-encoding", "keep-alive", "content-encoding"}
-_EKS = re.compile(r"^/clusters")
+_EKS = re.compile(r"^/(clusters|tags)")
+_TAGGING = {"POST": "TagResource", "DELETE": "UntagResource", "GET": "ListTagsForResource"}
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,15 @@ class Lost:
     """Let AWS do it, and break the connection instead of passing on the answer."""
 
 
+@dataclass(frozen=True)
+class Late:
+    """Break the connection, and let AWS do it only when the test says that it arrives."""
+
+
 @dataclass
 class _Rule:
     action: str
-    fault: Fault | Lost
+    fault: Fault | Lost | Late
     about: str
     times: int
 
@@ -80,10 +86,18 @@ class AwsProxy:
     on_write: Callable[[str], None] | None = None  # told of each change that AWS has made
     rewrite: Callable[[str, bytes], bytes] | None = None  # what AWS says, put differently
     restatus: int | None = None
+    held: list[tuple[web.Request, bytes]] = field(default_factory=list)
 
-    def fail(self, action: str, fault: Fault | Lost, *, about: str = "", times: int = 1) -> None:
+    def fail(self, action: str, fault: Fault | Lost | Late, *, about: str = "", times: int = 1) -> None:
         """Break the next calls of a name, or those of them that speak `about` something."""
         self.rules.append(_Rule(action, fault, about, times))
+
+    async def arrive(self) -> None:
+        """Let AWS do what was kept on its way."""
+        assert self.held
+        for request, body in self.held:
+            await self._forward(request, body)
+        self.held.clear()
 
     def changes(self) -> list[str]:
         """What was asked for besides looking."""
@@ -99,6 +113,11 @@ class AwsProxy:
             rule.times -= 1
         if rule and isinstance(rule.fault, Fault):
             return rule.fault.response(json=bool(_EKS.match(request.path)))
+        if rule and isinstance(rule.fault, Late):
+            self.held.append((request, body))
+            assert request.transport is not None
+            request.transport.abort()
+            return web.Response()
         answer = await self._forward(request, body)
         if self.rewrite and isinstance(answer.body, bytes):
             answer.body = self.rewrite(action, answer.body)
@@ -130,6 +149,8 @@ class AwsProxy:
 def _action(request: web.Request, body: bytes) -> str:
     if form := parse_qs(body.decode()).get("Action"):
         return form[0]
+    if request.path.startswith("/tags/"):
+        return _TAGGING[request.method]
     if request.path.endswith("/update-config"):
         return "UpdateNodegroupConfig"
     if _EKS.match(request.path):
@@ -174,6 +195,7 @@ class AwsInTest:
         self.proxy.on_write = None
         self.proxy.rewrite = None
         self.proxy.restatus = None
+        self.proxy.held.clear()
         with urlopen(Request(f"{self.server}/moto-api/reset", method="POST")):  # noqa: S310 — on loopback
             pass
 

@@ -18,13 +18,15 @@ def job(
     cycle: int = 1,
     connector: ConnectorReference | None = None,
     namespace: str = "team",
+    plan: str = "nights",
+    uid: str = "0a1b2c3d-0000-0000-0000-000000000000",
     later: float = 0.0,
 ) -> Job:
     target = Target(name="it", type=type_, parameters=parameters, connector_ref=connector)  # type: ignore[arg-type] # any type there is
     return Job(
         namespace=namespace,
-        plan="nights",
-        uid="0a1b2c3d-0000-0000-0000-000000000000",
+        plan=plan,
+        uid=uid,
         cycle=cycle,
         target=target,
         attempt=1,

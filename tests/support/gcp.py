@@ -29,6 +29,7 @@ from support.google_schemas import Method, methods
 PROJECT = "dev"
 ZONES = ("europe-west3-a", "europe-west3-b")
 EMAIL = "hibernator@dev.iam.gserviceaccount.com"
+_MOST_LABELS = 50
 _STANDARD = {"alt", "prettyPrint", "fields", "key"}
 
 
@@ -60,6 +61,7 @@ class _Fault:
     id: str
     fault: Refused | None  # None: do it, and lose the answer
     times: int
+    late: bool = False  # lose the answer, and do it when it arrives
 
 
 @dataclass
@@ -79,11 +81,23 @@ class Google:
     given: int = 0
     next_token: str = ""  # what to give out, where it must be a certain one
     faults: list[_Fault] = field(default_factory=list)
+    held: list[tuple[Method, tuple[str, ...], Any]] = field(default_factory=list)
     missing_is_forbidden: bool = False
     key: rsa.RSAPrivateKey = field(default_factory=lambda: _key("ours"))
 
     def fail(self, id_: str, fault: Refused | None, *, times: int = 1) -> None:
         self.faults.append(_Fault(id_, fault, times))
+
+    def hold(self, id_: str) -> None:
+        """Keep the next such request on its way until `arrive`."""
+        self.faults.append(_Fault(id_, None, 1, late=True))
+
+    def arrive(self) -> None:
+        """Do now what was kept on its way, as far as it can still be done."""
+        assert self.held
+        for method, names, body in self.held:
+            self._play(method, names, body)
+        self.held.clear()
 
     def changes(self) -> list[str]:
         return [call.rpartition(".")[2] for call in self.calls if not call.endswith((".get", ".list"))]
@@ -156,7 +170,10 @@ class Google:
                 fault.times -= 1
             if fault and fault.fault:
                 raise fault.fault
-            answer = await self._answer(method, names, request)
+            body = await self._body(method, request)
+            if fault and fault.late:
+                self.held.append((method, names, body))
+            answer = {} if fault and fault.late else self._play(method, names, body)
             if fault:
                 assert request.transport is not None
                 request.transport.abort()
@@ -209,10 +226,13 @@ class Google:
                 return method, found.groups()
         raise Refused(404, f"There is no {request.method} {request.path}.")
 
-    async def _answer(self, method: Method, names: tuple[str, ...], request: web.Request) -> Any:
+    async def _body(self, method: Method, request: web.Request) -> Any:
         body = await request.json() if request.can_read_body else None
         if problems := method.problems(body):
             raise Refused(400, f"Invalid JSON payload: {problems}", "INVALID_ARGUMENT")
+        return body
+
+    def _play(self, method: Method, names: tuple[str, ...], body: Any) -> Any:
         play = getattr(self, "_".join(("", *method.id.split(".")[-2:])), None)
         if play is None:
             raise Refused(501, f"{method.id} is not played here.")
@@ -273,7 +293,15 @@ class Google:
         if settings.get("settingsVersion") != database["settings"]["settingsVersion"]:
             raise Refused(412, "Condition does not match.", reason="staleData")
         version = str(int(settings["settingsVersion"]) + 1)
-        database["settings"] = {**database["settings"], **settings, "settingsVersion": version}
+        labels = database["settings"].get("userLabels", {}) | settings.get("userLabels", {})
+        if len(labels) > _MOST_LABELS:
+            raise Refused(400, "Too many labels.", "INVALID_ARGUMENT")
+        kept = {key: value for key, value in labels.items() if value is not None}
+        more = {"settingsVersion": version} | ({"userLabels": kept} if kept else {})
+        before = {key: value for key, value in database["settings"].items() if key != "userLabels"}
+        database["settings"] = {**before, **settings, **more}
+        if not kept:
+            database["settings"].pop("userLabels", None)
         return self._begin({"operationType": "UPDATE"})
 
     def _alone(self) -> None:

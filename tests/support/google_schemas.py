@@ -86,8 +86,13 @@ def _wrong(api: str, schema: Mapping[str, Any], value: Any, at: str, *, written:
             yield from _wrong(api, schema["items"], entry, f"{at}[{number}]", written=written)
     if isinstance(value, dict):
         known, other = schema.get("properties", {}), schema.get("additionalProperties")
-        for key, entry in value.items():
+        for key, entry in _said(value, other, written=written):
             if key in known or other:
                 yield from _wrong(api, known.get(key, other), entry, f"{at}.{key}", written=written)
             else:
                 yield f"{at}.{key} is not a field"
+
+
+def _said(value: dict[str, Any], other: Any, *, written: bool) -> list[tuple[str, Any]]:
+    """The entries of an object; of a map, None takes one off."""
+    return [(key, entry) for key, entry in value.items() if not (written and other and entry is None)]

@@ -10,6 +10,7 @@ from support.scaler_scenes import Scene, workload
 
 EVENING = "2026-03-02T20:00:00Z"
 MORNING = "2026-03-03T06:00:00Z"
+LATER = "2026-03-03T06:10:00Z"  # when nothing that was sent in the morning is still on its way to a cloud
 _PATHS = {
     kind: f"/{prefix}/namespaces/{{namespace}}/{plural}"
     for prefix, kind, plural in (

@@ -1,8 +1,8 @@
 """The mark of a sleeper at a cloud: as tags of AWS, and as labels of Google Cloud.
 
 Neither holds a JSON document. A tag has at most 256 characters, and only letters, digits, spaces and
-`+ - = . _ : / @`; a label has 63, and only lower-case letters, digits, `-` and `_`. So the mark is spread over
-several of them, and of what the thing was it has only what the thing itself does not show while it sleeps.
+`+ - = . _ : / @`; a label has 63, and only lower-case letters, digits, `-` and `_`. So the mark is spread
+over several of them, and of what the thing was it has only what the thing does not show while it sleeps.
 
 Snapshots, templates and clones take tags along. So the mark says of which thing it is, and on any other it
 says nothing.

@@ -8,9 +8,20 @@ from typing import Any, ClassVar, Final
 
 from hibernator.api.parameters import AsgParameters, AsgSelector
 from hibernator.api.planstatus import Rest
-from hibernator.executors.aws import AwsAccount, AwsAccounts, Document
+from hibernator.decisions.sleepmark import Mark
+from hibernator.decisions.sleeptags import TAG, TAGS, from_tags, to_tags
+from hibernator.executors.aws import AwsAccount, AwsAccounts, Document, tag_list, tags_of
 from hibernator.executors.aws_shapes import Shapes, shapes, total
-from hibernator.executors.aws_sizes import Size, saved_size, still_asleep
+from hibernator.executors.aws_sizes import Size, marked_size, saved_size, still_asleep
+from hibernator.executors.cloudmarks import (
+    LINGERS,
+    check_may_wake,
+    is_of,
+    is_of_another,
+    mark_for,
+    marking,
+    sleeper,
+)
 from hibernator.executors.ec2 import tag_filter
 from hibernator.executors.protocol import Executor, Item, Job, Permanent, Saved, parameters_as
 
@@ -20,6 +31,7 @@ _NAMES: Final = 50  # that AWS takes in one question
 
 class Asg(Executor):
     identity: ClassVar[str] = "arn"
+    lingers: ClassVar[float | None] = LINGERS
 
     def __init__(self, accounts: AwsAccounts) -> None:
         self._accounts = accounts
@@ -32,21 +44,40 @@ class Asg(Executor):
             raise Permanent(f"names: there is no auto-scaling group {', '.join(sorted(missing))} here.")
         types = (one["InstanceType"] for group in found for one in group["Instances"])
         known = await shapes(account, types)
-        return tuple(_item(one, known) for one in found)
+        return tuple(_item(one, known, job) for one in found)
+
+    async def asleep(self, job: Job) -> tuple[Item, ...]:
+        found = await groups(await self._accounts.aws(job), Filters=[tag_filter(TAG, job.uid)])
+        return tuple(
+            Item(key=one["AutoScalingGroupName"], restore=_restore(one, size), asleep=True)
+            for one in found
+            if is_of(mark := _mark(one), job) and (size := marked_size(mark))
+        )
 
     async def sleep(self, job: Job, item: Saved) -> None:
         account = await self._accounts.aws(job)
         group = await _read(account, item)
-        if group and not _size(group).asleep:
+        if group is None or (_size(group).asleep and is_of_another(_mark(group), job)):
+            return
+        await _tag(account, job, item, group)
+        if not _size(group).asleep:
             await _resize(account, item, MinSize=0, DesiredCapacity=0)
 
     async def wake(self, job: Job, item: Saved) -> None:
         account = await self._accounts.aws(job)
         group, before = await _read(account, item), saved_size(item.restore)
-        if group and still_asleep(_size(group), before):
+        if group is None or is_of_another(mark := _mark(group), job):
+            return
+        if asleep := still_asleep(_size(group), before):
+            check_may_wake(mark, job, item)
             await _resize(
                 account, item, MinSize=before.min, MaxSize=before.max, DesiredCapacity=before.desired
             )
+        if mark:
+            with marking(item.key, again=asleep):
+                await account.write(
+                    "autoscaling", "delete_tags", Tags=[_tag_of(item, Key=key) for key in TAGS]
+                )
 
     async def settled(self, job: Job, item: Saved, rest: Rest) -> bool:
         group = await _read(await self._accounts.aws(job), item)
@@ -87,12 +118,35 @@ def _queries(wanted: AsgSelector) -> list[dict[str, Any]]:
     ]
 
 
-def _item(group: Document, known: Shapes) -> Item:
-    size, key = _size(group), group["AutoScalingGroupName"]
-    if size.asleep:
-        return Item(key=key, note="wanted no instances already")
+async def _tag(account: AwsAccount, job: Job, item: Saved, group: Document) -> None:
+    was = saved_size(item.restore).document()
+    tags = to_tags(mark_for(job, item, group["AutoScalingGroupARN"], was))
+    if not tags.items() <= tags_of(group).items():
+        each = [_tag_of(item, **tag, PropagateAtLaunch=False) for tag in tag_list(tags)]
+        with marking(item.key):
+            await account.write("autoscaling", "create_or_update_tags", Tags=each)
+
+
+def _tag_of(item: Saved, **tag: Any) -> dict[str, Any]:
+    return {"ResourceId": item.key, "ResourceType": "auto-scaling-group", **tag}
+
+
+def _mark(group: Document) -> Mark | None:
+    return from_tags(tags_of(group), group["AutoScalingGroupARN"])
+
+
+def _item(group: Document, known: Shapes, job: Job) -> Item:
+    size, key, mark = _size(group), group["AutoScalingGroupName"], _mark(group)
+    was = marked_size(mark)
     saving = total(known, (one["InstanceType"] for one in group["Instances"]))
-    return Item(key=key, restore={"arn": group["AutoScalingGroupARN"], **size.document()}, saving=saving)
+    if size.asleep or (was and still_asleep(size, was)):
+        restore = _restore(group, was) if was else None
+        return sleeper(key, mark, job, restore, saving, "wanted no instances already")
+    return Item(key=key, restore=_restore(group, size), saving=saving)
+
+
+def _restore(group: Document, size: Size) -> dict[str, Any]:
+    return {"arn": group["AutoScalingGroupARN"], **size.document()}
 
 
 def _size(group: Document) -> Size:

@@ -180,6 +180,15 @@ class AwsAccounts(Protocol):
         """The account that the target's connector names; the errors of `protocol` when there is none."""
 
 
+def tags_of(thing: Document, part: str = "Tags") -> dict[str, str]:
+    """The tags of a thing, as most of AWS's services list them."""
+    return {tag["Key"]: tag.get("Value", "") for tag in thing.get(part) or ()}
+
+
+def tag_list(tags: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"Key": key, "Value": value} for key, value in tags.items()]
+
+
 def sign_in(keys: Keys | None, role: str | None, region: str, endpoint: str | None) -> AioSession:
     """With keys, or as whoever AWS takes this process for; then in a role, if there is one to take on."""
     session = AioSession()

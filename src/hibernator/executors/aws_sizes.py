@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hibernator.decisions.sleepmark import Mark
+
 
 @dataclass(frozen=True, slots=True)
 class Size:
@@ -21,6 +23,14 @@ class Size:
 
 def saved_size(restore: Mapping[str, Any]) -> Size:
     return Size(int(restore["min"]), int(restore["max"]), int(restore["desired"]))
+
+
+def marked_size(mark: Mark | None) -> Size | None:
+    """What it was by its mark, if that says so."""
+    try:
+        return saved_size(mark.was) if mark and mark.was else None
+    except KeyError:
+        return None
 
 
 def still_asleep(now: Size, before: Size) -> bool:

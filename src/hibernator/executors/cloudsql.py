@@ -1,19 +1,35 @@
 """Cloud SQL: an instance whose activation policy is NEVER is stopped, and starts with the policy that it had.
 
 The version of its settings goes along with a change, so that one that somebody made in between is not undone.
+Labels are settings, too: the change that stops an instance also marks it, and the one that starts it takes
+the mark off.
 """
 
 import re
-from typing import ClassVar, Final, Protocol
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final, Protocol
 
 from hibernator.api.parameters import CloudSqlParameters
 from hibernator.api.planstatus import Rest
 from hibernator.decisions.hibernateplan_restore import Saving
+from hibernator.decisions.sleepmark import Mark
+from hibernator.decisions.sleeptags import LABELS, POLICY, from_labels, to_labels
+from hibernator.executors.cloudmarks import (
+    LINGERS,
+    check_may_wake,
+    is_of,
+    is_of_another,
+    mark_for,
+    sleeper,
+    tell_unmarked,
+)
 from hibernator.executors.gcp import Document, GcpProject, GcpRefusedError, part
 from hibernator.executors.protocol import Executor, Item, Job, Permanent, Retryable, Saved, parameters_as
 
 _ASLEEP: Final = "NEVER"
+_INVALID: Final = 400
 _STALE: Final = 412  # what Google answers when the settings have another version by now
+_GOING: Final = "PENDING_DELETE"
 _HOPELESS: Final = {"FAILED", "SUSPENDED"}
 # CPUs and MB are in the names of most tiers; of the others each CPU comes with so many GB.
 _CUSTOM: Final = re.compile(r"db-(?:[a-z0-9]+-)?custom-(\d+)-(\d+)")
@@ -29,6 +45,7 @@ class GcpProjects(Protocol):
 
 class CloudSql(Executor):
     identity: ClassVar[str] = "created"
+    lingers: ClassVar[float | None] = LINGERS
 
     def __init__(self, projects: GcpProjects) -> None:
         self._projects = projects
@@ -42,9 +59,19 @@ class CloudSql(Executor):
                 f"instanceName: there is no instance {name} in the project {_home(project, job)}."
             )
         if _policy(found) == _ASLEEP:
-            return (Item(key=name, note="was stopped already"),)
-        restore = {"activationPolicy": _policy(found), "created": found.get("createTime", "")}
-        return (Item(key=name, restore=restore, saving=_saving(found)),)
+            mark = _mark(found)
+            restore = _restore(found, mark) if mark else None
+            return (sleeper(name, mark, job, restore, _saving(found), "was stopped already"),)
+        return (Item(key=name, restore=_restore(found), saving=_saving(found)),)
+
+    async def asleep(self, job: Job) -> tuple[Item, ...]:
+        project = await self._projects.gcp(job)
+        found = await project.pages("sqladmin", _instances(project, job), "items")
+        return tuple(
+            Item(key=str(one["name"]), restore=_restore(one, mark), asleep=True)
+            for one in found
+            if (mark := _mark(one)) and is_of(mark, job) and one.get("state") != _GOING
+        )
 
     async def sleep(self, job: Job, item: Saved) -> None:
         project = await self._projects.gcp(job)
@@ -55,13 +82,28 @@ class CloudSql(Executor):
             raise Permanent(f"{item.key} is a read replica, which Google does not stop. Name its primary.")
         if (state := found.get("state")) in _HOPELESS:
             raise Permanent(f"{item.key} is {state}, in which Google stops nothing. Repair it first.")
-        await _set(project, job, found, _ASLEEP)
+        labels = to_labels(mark_for(job, item, _id(found), {POLICY: item.restore[POLICY]}))
+        try:
+            await _set(project, job, found, activationPolicy=_ASLEEP, userLabels=labels)
+        except GcpRefusedError as error:
+            if error.status != _INVALID:  # such as too many labels
+                raise
+            tell_unmarked(item.key, error)
+            await _set(project, job, found, activationPolicy=_ASLEEP)
 
     async def wake(self, job: Job, item: Saved) -> None:
         project = await self._projects.gcp(job)
         found = await _read(project, job, item.key, item)
-        if found and _policy(found) == _ASLEEP:
-            await _set(project, job, found, str(item.restore["activationPolicy"]))
+        if found is None or is_of_another(mark := _mark(found), job):
+            return
+        settings: dict[str, Any] = {}
+        if _policy(found) == _ASLEEP:
+            check_may_wake(mark, job, item)
+            settings["activationPolicy"] = str(item.restore[POLICY])
+        if mark:
+            settings["userLabels"] = {key: None for key in _labels(found) if key.startswith(LABELS)}
+        if settings:
+            await _set(project, job, found, **settings)
 
     async def settled(self, job: Job, item: Saved, rest: Rest) -> bool:
         project = await self._projects.gcp(job)
@@ -77,7 +119,7 @@ class CloudSql(Executor):
 
 async def _read(project: GcpProject, job: Job, name: str, item: Saved | None = None) -> Document | None:
     """The instance, if it is there; the very one that was saved, if there is one."""
-    instances = f"v1/projects/{_home(project, job)}/instances"
+    instances = _instances(project, job)
     try:
         found = await project.read("sqladmin", f"{instances}/{part(name)}")
     except GcpRefusedError as error:
@@ -90,24 +132,27 @@ async def _read(project: GcpProject, job: Job, name: str, item: Saved | None = N
         raise
     if item and item.restore["created"] != found.get("createTime", ""):
         return None
-    return found if found.get("state") != "PENDING_DELETE" else None
+    return found if found.get("state") != _GOING else None
 
 
-async def _set(project: GcpProject, job: Job, found: Document, policy: str) -> None:
-    home = f"v1/projects/{_home(project, job)}"
-    settings = {
-        "activationPolicy": policy,
-        "settingsVersion": (found.get("settings") or {}).get("settingsVersion"),
-    }
+async def _set(project: GcpProject, job: Job, found: Document, **settings: Any) -> None:
+    settings["settingsVersion"] = (found.get("settings") or {}).get("settingsVersion")
     try:
         operation = await project.write(
-            "sqladmin", "PATCH", f"{home}/instances/{part(found['name'])}", {"settings": settings}
+            "sqladmin",
+            "PATCH",
+            f"{_instances(project, job)}/{part(found['name'])}",
+            {"settings": settings},
         )
     except GcpRefusedError as error:
         if error.status == _STALE:
             raise Retryable(f"The settings of {found['name']} were changed at the same time.") from error
         raise
-    await project.finish("sqladmin", home, operation)
+    await project.finish("sqladmin", f"v1/projects/{_home(project, job)}", operation)
+
+
+def _instances(project: GcpProject, job: Job) -> str:
+    return f"v1/projects/{_home(project, job)}/instances"
 
 
 def _home(project: GcpProject, job: Job) -> str:
@@ -116,6 +161,25 @@ def _home(project: GcpProject, job: Job) -> str:
 
 def _policy(found: Document) -> str:
     return str((found.get("settings") or {}).get("activationPolicy") or "ALWAYS")
+
+
+def _labels(found: Document) -> Mapping[str, str]:
+    return (found.get("settings") or {}).get("userLabels") or {}
+
+
+def _id(found: Document) -> str:
+    """A clone has the labels, too, and is another."""
+    return f"{found.get('name')} {found.get('createTime', '')}"
+
+
+def _mark(found: Document) -> Mark | None:
+    return from_labels(_labels(found), _id(found))
+
+
+def _restore(found: Document, mark: Mark | None = None) -> dict[str, Any]:
+    """What it is now, or was by its mark."""
+    was = mark.was if mark and mark.was else {POLICY: _policy(found)}
+    return {POLICY: was[POLICY], "created": found.get("createTime", "")}
 
 
 def _saving(found: Document) -> Saving:

@@ -5,13 +5,24 @@ those that AWS cannot stop: one-time spot instances, and those without a disk of
 terminated instance after about an hour, so one of several ids that leads nowhere is skipped with a note.
 """
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar, Final
 
 from hibernator.api.parameters import Ec2Parameters, Ec2Selector
 from hibernator.api.planstatus import Rest
-from hibernator.executors.aws import AwsAccount, AwsAccounts, AwsRefusedError, Document
+from hibernator.decisions.sleepmark import Mark
+from hibernator.decisions.sleeptags import TAG, TAGS, from_tags, to_tags
+from hibernator.executors.aws import AwsAccount, AwsAccounts, AwsRefusedError, Document, tag_list, tags_of
 from hibernator.executors.aws_shapes import Shapes, shapes, total
+from hibernator.executors.cloudmarks import (
+    LINGERS,
+    check_may_wake,
+    is_of,
+    is_of_another,
+    mark_for,
+    marking,
+    sleeper,
+)
 from hibernator.executors.protocol import (
     Executor,
     Item,
@@ -24,13 +35,15 @@ from hibernator.executors.protocol import (
 
 _GONE: Final = {"shutting-down", "terminated"}
 _ASLEEP: Final = {"stopping", "stopped"}
-_OF_OTHERS: Final = ("aws:autoscaling:groupName", "karpenter.sh/nodepool", "karpenter.sh/provisioner-name")
+_OF_OTHERS: Final = {"aws:autoscaling:groupName", "karpenter.sh/nodepool", "karpenter.sh/provisioner-name"}
 _PAUSE: Final = 10.0  # seconds until an instance in the middle of something is looked at again
 _IDS: Final = 200  # values that AWS takes in one filter
 _UNKNOWN: Final = "does not exist: terminated, or of another region or account"
 
 
 class Ec2(Executor):
+    lingers: ClassVar[float | None] = LINGERS
+
     def __init__(self, accounts: AwsAccounts) -> None:
         self._accounts = accounts
 
@@ -41,27 +54,51 @@ class Ec2(Executor):
         found = [one for one in every if _is_ours(one)]
         known = await shapes(account, (one["InstanceType"] for one in found))
         unknown = await _unknown(account, wanted, {one["InstanceId"] for one in every})
-        return (*(_item(one, known) for one in found), *(Item(key=id_, note=_UNKNOWN) for id_ in unknown))
+        return (
+            *(_item(one, known, job) for one in found),
+            *(Item(key=id_, note=_UNKNOWN) for id_ in unknown),
+        )
+
+    async def asleep(self, job: Job) -> tuple[Item, ...]:
+        found = await _instances(await self._accounts.aws(job), Filters=[tag_filter(TAG, job.uid)])
+        return tuple(
+            Item(key=one["InstanceId"], restore=_restore(one), asleep=True)
+            for one in found
+            if one["State"]["Name"] not in _GONE and is_of(_mark(one), job)
+        )
 
     async def sleep(self, job: Job, item: Saved) -> None:
         account = await self._accounts.aws(job)
-        match await _state(account, item):
-            case "running":
-                await account.write("ec2", "stop_instances", InstanceIds=[item.key])
-            case "pending":
-                raise Underway(f"{item.key} is still starting.", retry_after=_PAUSE)
+        instance = await _read(account, item)
+        if instance is None:
+            return
+        state = instance["State"]["Name"]
+        if state == "pending":
+            raise Underway(f"{item.key} is still starting.", retry_after=_PAUSE)
+        if state in _ASLEEP and is_of_another(_mark(instance), job):
+            return
+        await _tag(account, job, item, instance)
+        if state == "running":
+            await account.write("ec2", "stop_instances", InstanceIds=[item.key])
 
     async def wake(self, job: Job, item: Saved) -> None:
         account = await self._accounts.aws(job)
-        match await _state(account, item):
-            case "stopped":
-                await account.write("ec2", "start_instances", InstanceIds=[item.key])
-            case "stopping":
+        instance = await _read(account, item)
+        if instance is None or is_of_another(mark := _mark(instance), job):
+            return
+        if asleep := (state := instance["State"]["Name"]) in _ASLEEP:
+            check_may_wake(mark, job, item)
+            if state == "stopping":
                 raise Underway(f"{item.key} is still stopping.", retry_after=_PAUSE)
+            await account.write("ec2", "start_instances", InstanceIds=[item.key])
+        if mark:
+            with marking(item.key, again=asleep):
+                keys = [{"Key": key} for key in TAGS]
+                await account.write("ec2", "delete_tags", Resources=[item.key], Tags=keys)
 
     async def settled(self, job: Job, item: Saved, rest: Rest) -> bool:
-        state = await _state(await self._accounts.aws(job), item)
-        return state is None or state == ("stopped" if rest == "Asleep" else "running")
+        instance = await _read(await self._accounts.aws(job), item)
+        return instance is None or instance["State"]["Name"] == ("stopped" if rest == "Asleep" else "running")
 
 
 def _queries(wanted: Ec2Selector) -> list[dict[str, Any]]:
@@ -104,33 +141,47 @@ async def _instances(account: AwsAccount, **query: Any) -> list[Document]:
     return [one for reservation in reservations for one in reservation["Instances"]]
 
 
-async def _state(account: AwsAccount, item: Saved) -> str | None:
-    """What it is doing; None when it is gone, which its id never comes back from."""
+async def _read(account: AwsAccount, item: Saved) -> Document | None:
+    """The instance; None when it is gone, which its id never comes back from."""
     try:
         found = await _instances(account, InstanceIds=[item.key])
     except AwsRefusedError as error:
         if error.code == "InvalidInstanceID.NotFound":
             return None
         raise
-    state = str(found[0]["State"]["Name"]) if found else ""
-    return state if state and state not in _GONE else None
+    return next((one for one in found if one["State"]["Name"] not in _GONE), None)
+
+
+async def _tag(account: AwsAccount, job: Job, item: Saved, instance: Document) -> None:
+    tags = to_tags(mark_for(job, item, item.key, {}))
+    if not tags.items() <= tags_of(instance).items():
+        with marking(item.key):
+            await account.write("ec2", "create_tags", Resources=[item.key], Tags=tag_list(tags))
+
+
+def _mark(instance: Document) -> Mark | None:
+    return from_tags(tags_of(instance), instance["InstanceId"])
 
 
 def _is_ours(instance: Document) -> bool:
-    if instance["State"]["Name"] in _GONE or _tags(instance, _OF_OTHERS):
+    if instance["State"]["Name"] in _GONE or tags_of(instance).keys() & _OF_OTHERS:
         return False
     stays = instance.get("InstanceLifecycle") != "spot"
     return stays and instance.get("RootDeviceType", "ebs") == "ebs"
 
 
-def _tags(instance: Document, keys: Iterable[str]) -> list[str]:
-    return [tag["Value"] for tag in instance.get("Tags") or () if tag["Key"] in keys]
-
-
-def _item(instance: Document, known: Shapes) -> Item:
-    state = instance["State"]["Name"]
+def _item(instance: Document, known: Shapes, job: Job) -> Item:
+    key, state, restore = instance["InstanceId"], instance["State"]["Name"], _restore(instance)
+    saving = total(known, [instance["InstanceType"]])
     if state in _ASLEEP:
-        return Item(key=instance["InstanceId"], note=f"was {state} already")
-    type_ = instance["InstanceType"]
-    restore = {"state": "running", "type": type_, "name": "".join(_tags(instance, ("Name",)))}
-    return Item(key=instance["InstanceId"], restore=restore, saving=total(known, [type_]))
+        return sleeper(key, _mark(instance), job, restore, saving, f"was {state} already")
+    return Item(key=key, restore=restore, saving=saving)
+
+
+def _restore(instance: Document) -> Mapping[str, Any]:
+    """All that is needed is shown by a stopped instance, too."""
+    return {
+        "state": "running",
+        "type": instance["InstanceType"],
+        "name": tags_of(instance).get("Name", ""),
+    }

@@ -4,14 +4,27 @@ EKS does not accept a greatest size of zero, so that stays as it is. While a gro
 no other change, which is waited for.
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Protocol
 
 from hibernator.api.parameters import EksParameters
 from hibernator.api.planstatus import Rest
+from hibernator.decisions.hibernateplan_restore import Saving
+from hibernator.decisions.sleepmark import Mark
+from hibernator.decisions.sleeptags import TAGS, from_tags, to_tags
 from hibernator.executors.asg import groups
 from hibernator.executors.aws import AwsAccount, AwsRefusedError, Document
 from hibernator.executors.aws_shapes import Shapes, shapes, total
-from hibernator.executors.aws_sizes import Size, saved_size, still_asleep
+from hibernator.executors.aws_sizes import Size, marked_size, saved_size, still_asleep
+from hibernator.executors.cloudmarks import (
+    LINGERS,
+    check_may_wake,
+    is_of,
+    is_of_another,
+    mark_for,
+    marking,
+    sleeper,
+)
 from hibernator.executors.protocol import Executor, Item, Job, Permanent, Saved, Underway, parameters_as
 
 _PAUSE: Final = 15.0  # seconds until a group in the middle of something is looked at again
@@ -28,6 +41,7 @@ class EksClusters(Protocol):
 
 class Eks(Executor):
     identity: ClassVar[str] = "arn"
+    lingers: ClassVar[float | None] = LINGERS
 
     def __init__(self, clusters: EksClusters) -> None:
         self._clusters = clusters
@@ -44,19 +58,40 @@ class Eks(Executor):
         known = await shapes(
             account, (type_ for group in there for type_ in group.get("instanceTypes") or ())
         )
-        return tuple(_item(group, known) for group in there)
+        return tuple(_item(group, known, job) for group in there)
+
+    async def asleep(self, job: Job) -> tuple[Item, ...]:
+        account, cluster = await self._clusters.eks(job)
+        found = [await _describe(account, cluster, name) for name in await _names(account, cluster)]
+        return tuple(
+            Item(key=one["nodegroupName"], restore=_restore(one, size), asleep=True)
+            for one in found
+            if one and one["status"] not in _GONE
+            if is_of(mark := _mark(one), job) and (size := marked_size(mark))
+        )
 
     async def sleep(self, job: Job, item: Saved) -> None:
         account, cluster = await self._clusters.eks(job)
         group = await _read(account, cluster, item)
-        if group and not (size := _size(group)).asleep:
+        if group is None or (_size(group).asleep and is_of_another(_mark(group), job)):
+            return
+        await _tag(account, job, item, group)
+        if not (size := _size(group)).asleep:
             await _resize(account, cluster, group, Size(0, max(size.max, 1), 0))
 
     async def wake(self, job: Job, item: Saved) -> None:
         account, cluster = await self._clusters.eks(job)
         group, before = await _read(account, cluster, item), saved_size(item.restore)
-        if group and still_asleep(_size(group), before):
+        if group is None or is_of_another(mark := _mark(group), job):
+            return
+        if asleep := still_asleep(_size(group), before):
+            check_may_wake(mark, job, item)
             await _resize(account, cluster, group, before)
+        if mark:
+            with marking(item.key, again=asleep):
+                await account.write(
+                    "eks", "untag_resource", resourceArn=group["nodegroupArn"], tagKeys=list(TAGS)
+                )
 
     async def settled(self, job: Job, item: Saved, rest: Rest) -> bool:
         account, cluster = await self._clusters.eks(job)
@@ -117,14 +152,35 @@ async def _nodes(account: AwsAccount, group: Document) -> list[Document]:
     return [node for one in found for node in one["Instances"]]
 
 
-def _item(group: Document, known: Shapes) -> Item:
-    size, key = _size(group), group["nodegroupName"]
-    if size.asleep:
-        return Item(key=key, note="wanted no nodes already")
+async def _tag(account: AwsAccount, job: Job, item: Saved, group: Document) -> None:
+    arn = group["nodegroupArn"]
+    tags = to_tags(mark_for(job, item, arn, saved_size(item.restore).document()))
+    if not tags.items() <= (group.get("tags") or {}).items():
+        with marking(item.key):
+            await account.write("eks", "tag_resource", resourceArn=arn, tags=tags)
+
+
+def _mark(group: Document) -> Mark | None:
+    return from_tags(group.get("tags") or {}, group["nodegroupArn"])
+
+
+def _item(group: Document, known: Shapes, job: Job) -> Item:
+    size, key, mark = _size(group), group["nodegroupName"], _mark(group)
+    was = marked_size(mark)
     types = group.get("instanceTypes") or ()
-    # Which of several types its nodes are of is AWS's choice: the first is a fair guess.
-    saving = total(known, list(types[:1] or ("",)) * size.desired)
-    return Item(key=key, restore={"arn": group["nodegroupArn"], **size.document()}, saving=saving)
+    if size.asleep or (was and still_asleep(size, was)):
+        restore = _restore(group, was) if was else None
+        return sleeper(key, mark, job, restore, _saving(known, types, was), "wanted no nodes already")
+    return Item(key=key, restore=_restore(group, size), saving=_saving(known, types, size))
+
+
+def _restore(group: Document, size: Size) -> dict[str, Any]:
+    return {"arn": group["nodegroupArn"], **size.document()}
+
+
+def _saving(known: Shapes, types: Sequence[str], size: Size | None) -> Saving:
+    """Which of several types its nodes are of is AWS's choice: the first is a fair guess."""
+    return total(known, list(types[:1] or ("",)) * (size.desired if size else 0))
 
 
 def _size(group: Document) -> Size:

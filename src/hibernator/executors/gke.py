@@ -5,9 +5,11 @@ counts for each of them. A cluster takes one change at a time: whoever comes sec
 
 Waking sets autoscaling before the size. A pool without nodes counts as asleep, so that whoever is interrupted
 here finds the pool asleep, and what was written down about it stays true.
+
+A pool bears no mark: Google creates its nodes anew whenever its labels change. So the restore data in the
+ConfigMap is the only way back, and only a pool that the plan still covers is woken by it.
 """
 
-import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ from typing import Any, ClassVar, Final, Protocol
 from hibernator.api.parameters import GkeParameters
 from hibernator.api.planstatus import Rest
 from hibernator.decisions.hibernateplan_restore import Saving
+from hibernator.executors.cloudmarks import LINGERS, check_may_wake
 from hibernator.executors.gcp import Document, GcpProject, GcpRefusedError, part
 from hibernator.executors.protocol import (
     Executor,
@@ -26,6 +29,7 @@ from hibernator.executors.protocol import (
     Saved,
     parameters_as,
 )
+from hibernator.kube.together import together
 
 _GROUP: Final = re.compile(r"projects/([\w.:-]+)/zones/([\w-]+)/instanceGroupManagers/[\w-]+$")
 
@@ -78,6 +82,7 @@ class _Pool:
 
 class Gke(Executor):
     identity: ClassVar[str] = "instanceGroups"
+    lingers: ClassVar[float | None] = LINGERS
 
     def __init__(self, clusters: GkeClusters) -> None:
         self._clusters = clusters
@@ -110,7 +115,10 @@ class Gke(Executor):
         if pool is None:
             return
         before: Mapping[str, Any] = item.restore["autoscaling"]
-        if before.get("enabled") and not pool.autoscaling.get("enabled"):
+        scales = before.get("enabled") and not pool.autoscaling.get("enabled")
+        if scales or pool.asleep:
+            check_may_wake(None, job, item)
+        if scales:
             await _change(place, item, "setAutoscaling", {"autoscaling": dict(before)})
         if pool.asleep:
             await _change(place, item, "setSize", {"nodeCount": int(item.restore["nodeCount"])})
@@ -155,7 +163,7 @@ async def _read(place: GkePlace, item: Saved) -> _Pool | None:
 async def _sized(place: GkePlace, found: Document) -> _Pool:
     urls = [one for url in found.get("instanceGroupUrls") or () if (one := _GROUP.search(url))]
     paths = [f"compute/v1/{one[0]}" for one in urls]
-    answers = await asyncio.gather(*(place.project.read("compute", path) for path in paths))
+    answers = await together(place.project.read("compute", path) for path in paths)
     return _Pool(found, tuple(int(one.get("targetSize", 0)) for one in answers))
 
 

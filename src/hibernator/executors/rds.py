@@ -10,8 +10,19 @@ from typing import Any, ClassVar, Final
 
 from hibernator.api.parameters import RdsParameters, RdsSelector
 from hibernator.api.planstatus import Rest
-from hibernator.executors.aws import AwsAccount, AwsAccounts, AwsRefusedError, Document
+from hibernator.decisions.sleepmark import Mark
+from hibernator.decisions.sleeptags import TAGS, from_tags, to_tags
+from hibernator.executors.aws import AwsAccount, AwsAccounts, AwsRefusedError, Document, tag_list, tags_of
 from hibernator.executors.aws_shapes import Shapes, shapes, total
+from hibernator.executors.cloudmarks import (
+    LINGERS,
+    check_may_wake,
+    is_of,
+    is_of_another,
+    mark_for,
+    marking,
+    sleeper,
+)
 from hibernator.executors.protocol import (
     Executor,
     Item,
@@ -25,6 +36,7 @@ from hibernator.executors.rds_kinds import CLUSTER, INSTANCE, Sort, why_never
 
 _PAUSE: Final = 15.0  # seconds until a database in the middle of something is looked at again
 _ASLEEP: Final = {"stopping", "stopped"}
+_TAGS: Final = "TagList"
 _GONE: Final = {"deleting", "deleted"}
 _OTHER_ENGINES: Final = ("docdb", "neptune")  # which RDS lists, too
 
@@ -32,6 +44,7 @@ _OTHER_ENGINES: Final = ("docdb", "neptune")  # which RDS lists, too
 class Rds(Executor):
     identity: ClassVar[str] = "resourceId"
     looks_again: ClassVar[float | None] = 3600.0
+    lingers: ClassVar[float | None] = LINGERS
 
     def __init__(self, accounts: AwsAccounts) -> None:
         self._accounts = accounts
@@ -47,13 +60,27 @@ class Rds(Executor):
         ]
         machines = {INSTANCE.name_of(one): _machines(one) for one in instances}
         known = await shapes(account, (type_ for types in machines.values() for type_ in types))
-        return tuple(_item(sort, one, machines, known) for sort, one in chosen)
+        return tuple(_item(sort, one, machines, known, job) for sort, one in chosen)
+
+    async def asleep(self, job: Job) -> tuple[Item, ...]:
+        """RDS takes no tags in its questions, but shows them in its answers."""
+        account = await self._accounts.aws(job)
+        found = [(sort, one) for sort in (INSTANCE, CLUSTER) for one in await _all(account, sort)]
+        return tuple(
+            Item(key=_key(sort, one), restore=_restore(sort, one), asleep=True)
+            for sort, one in found
+            if is_of(_mark(sort, one), job)
+        )
 
     async def sleep(self, job: Job, item: Saved) -> None:
         account = await self._accounts.aws(job)
         sort, name = _place(item)
         found = await _read(account, item)
-        if found is None or (state := sort.state_of(found)) in _ASLEEP:
+        if found is None:
+            return
+        if (state := sort.state_of(found)) in _ASLEEP:
+            if not is_of_another(_mark(sort, found), job):
+                await _tag(account, job, item, found)
             return
         if never := why_never(sort, found):
             raise Permanent(f"{item.key} {never}")
@@ -61,6 +88,7 @@ class Rds(Executor):
             raise Underway(
                 f"{item.key} is {state}; it can be stopped once it is available.", retry_after=_PAUSE
             )
+        await _tag(account, job, item, found)
         if parameters_as(job, RdsParameters).snapshot_before_stop:
             await _stop_with_snapshot(account, sort, name, _snapshot_name(job, name))
         else:
@@ -70,16 +98,33 @@ class Rds(Executor):
         account = await self._accounts.aws(job)
         sort, name = _place(item)
         found = await _read(account, item)
-        match sort.state_of(found) if found else None:
-            case "stopped":
-                await account.write("rds", sort.start, **{sort.id: name})
-            case "stopping":
+        if found is None or is_of_another(mark := _mark(sort, found), job):
+            return
+        if asleep := (state := sort.state_of(found)) in _ASLEEP:
+            check_may_wake(mark, job, item)
+            if state == "stopping":
                 raise Underway(f"{item.key} is still stopping.", retry_after=_PAUSE)
+            await account.write("rds", sort.start, **{sort.id: name})
+        if mark:
+            with marking(item.key, again=asleep):
+                await account.write(
+                    "rds", "remove_tags_from_resource", ResourceName=found[sort.arn], TagKeys=list(TAGS)
+                )
 
     async def settled(self, job: Job, item: Saved, rest: Rest) -> bool:
         found = await _read(await self._accounts.aws(job), item)
         wanted = "stopped" if rest == "Asleep" else "available"
         return found is None or _place(item)[0].state_of(found) == wanted
+
+
+async def _tag(account: AwsAccount, job: Job, item: Saved, found: Document) -> None:
+    sort, _ = _place(item)
+    tags = to_tags(mark_for(job, item, found[sort.resource_id], {}))
+    if not tags.items() <= tags_of(found, _TAGS).items():
+        with marking(item.key):
+            await account.write(
+                "rds", "add_tags_to_resource", ResourceName=found[sort.arn], Tags=tag_list(tags)
+            )
 
 
 async def _stop_with_snapshot(account: AwsAccount, sort: Sort, name: str, snapshot: str) -> None:
@@ -156,7 +201,7 @@ def _chosen(wanted: RdsSelector, sort: Sort, found: Iterable[Document]) -> list[
         return [by_name[name] for name in sorted(set(names))]
     if not searched:
         return []
-    return [one for one in by_name.values() if _is_chosen(wanted, _tags(one))]
+    return [one for one in by_name.values() if _is_chosen(wanted, tags_of(one, _TAGS))]
 
 
 def _is_chosen(wanted: RdsSelector, tags: Mapping[str, str]) -> bool:
@@ -173,23 +218,30 @@ def _has(tags: Mapping[str, str], key: str, value: str) -> bool:
     return key in tags and value in {"", tags[key]}
 
 
-def _tags(thing: Document) -> dict[str, str]:
-    return {tag["Key"]: tag.get("Value", "") for tag in thing.get("TagList") or ()}
-
-
 def _machines(instance: Document) -> list[str]:
     """The machines below it. Their types are those of EC2, with a `db.` in front."""
     type_ = str(instance.get("DBInstanceClass", "")).removeprefix("db.")
     return [type_] * (2 if instance.get("MultiAZ") else 1)
 
 
-def _item(sort: Sort, thing: Document, machines: Mapping[str, list[str]], known: Shapes) -> Item:
-    name, state = sort.name_of(thing), sort.state_of(thing)
-    key = f"{sort.label}/{name}"
-    if state in _ASLEEP:
-        return Item(key=key, note=f"was {state} already")
+def _item(sort: Sort, thing: Document, machines: Mapping[str, list[str]], known: Shapes, job: Job) -> Item:
+    key, state, restore = _key(sort, thing), sort.state_of(thing), _restore(sort, thing)
     members = thing.get("DBClusterMembers") or ()
-    below = [name] if sort is INSTANCE else [one["DBInstanceIdentifier"] for one in members]
+    below = [sort.name_of(thing)] if sort is INSTANCE else [one["DBInstanceIdentifier"] for one in members]
     saving = total(known, (type_ for one in below for type_ in machines.get(one, ())))
-    restore = {"resourceId": thing[sort.resource_id], "engine": thing.get("Engine", "")}
+    if state in _ASLEEP:
+        return sleeper(key, _mark(sort, thing), job, restore, saving, f"was {state} already")
     return Item(key=key, restore=restore, saving=saving)
+
+
+def _key(sort: Sort, thing: Document) -> str:
+    return f"{sort.label}/{sort.name_of(thing)}"
+
+
+def _restore(sort: Sort, thing: Document) -> dict[str, Any]:
+    """All that is needed is shown by a stopped database, too."""
+    return {"resourceId": thing[sort.resource_id], "engine": thing.get("Engine", "")}
+
+
+def _mark(sort: Sort, thing: Document) -> Mark | None:
+    return from_tags(tags_of(thing, _TAGS), thing[sort.resource_id])

@@ -11,6 +11,7 @@ class Sort:
     label: str  # the first part of an item's key
     words: str
     id: str
+    arn: str
     resource_id: str
     state: str
     list: str
@@ -35,6 +36,7 @@ INSTANCE: Final = Sort(
     label="instance",
     words="database instance",
     id="DBInstanceIdentifier",
+    arn="DBInstanceArn",
     resource_id="DbiResourceId",
     state="DBInstanceStatus",
     list="describe_db_instances",
@@ -52,6 +54,7 @@ CLUSTER: Final = Sort(
     label="cluster",
     words="database cluster",
     id="DBClusterIdentifier",
+    arn="DBClusterArn",
     resource_id="DbClusterResourceId",
     state="Status",
     list="describe_db_clusters",

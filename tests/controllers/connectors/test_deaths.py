@@ -15,7 +15,7 @@ from support.connector_scenes import ConnectorScene
 from support.foreign_kinds import install
 from support.gcp import Google
 from support.plan_lives import Killed, live
-from support.plan_scenes import EVENING, MORNING, plan, workloads
+from support.plan_scenes import EVENING, LATER, MORNING, plan, workloads
 from support.scaler_scenes import workload
 
 ROLE = "arn:aws:iam::123456789012:role/eks"
@@ -50,7 +50,7 @@ async def night(world: World, name: str, last: int | None) -> Night:
     scene, key, died, writes = world.scene, Key(world.scene.namespace, name), False, 0
     scene.create(plan(*world.targets, name=name, behavior={"mode": "Strict", "retries": 0}))
     seen: list[Any] = []
-    for moment in (EVENING, MORNING):
+    for moment in (EVENING, MORNING, LATER):
         clock = ManualClock(moment)
         left = None if last is None or died else last - writes
         try:
@@ -58,9 +58,10 @@ async def night(world: World, name: str, last: int | None) -> Night:
         except Killed:
             died = True
             await live(scene.cluster.kubeconfig, key, clock)
-        seen += [world.look(), _told(scene, name)]
-    evening, told_then, morning, told = seen
-    return Night(evening, morning, [told_then, told], writes, died)
+        seen.append((world.look(), _told(scene, name)))
+    evening, morning, later = (look for look, _ in seen)
+    assert later == morning
+    return Night(evening, morning, [told for _, told in seen], writes, died)
 
 
 def _told(scene: ConnectorScene, name: str) -> Any:
@@ -105,11 +106,12 @@ async def test_workloads_and_machines(at_aws: ConnectorScene, aws: AwsInTest) ->
     def look() -> Any:
         found = [one for each in ec2.describe_instances()["Reservations"] for one in each["Instances"]]
         marks = json.dumps(at_aws.workloads())  # of each plan its own
-        return marks.count("asleep"), [(one["InstanceId"], one["State"]["Name"]) for one in found]
+        machines = [(one["InstanceId"], one["State"]["Name"], len(one["Tags"])) for one in found]
+        return marks.count("asleep"), machines
 
     targets = workloads("web", at_aws.namespace), target("ec2", selector={"tags": {"team": "web"}})
     reference = await nights(World(at_aws, targets, look, aws.proxy.changes))
-    assert {state for _, state in reference.evening[1]} == {"stopped"}
+    assert {state for _, state, _ in reference.evening[1]} == {"stopped"}
 
 
 async def test_auto_scaling_groups_and_node_groups(at_aws: ConnectorScene, aws: AwsInTest) -> None:
@@ -139,9 +141,10 @@ async def test_auto_scaling_groups_and_node_groups(at_aws: ConnectorScene, aws: 
         groups = scaling.describe_auto_scaling_groups(AutoScalingGroupNames=["workers", "off"])
         nodes = eks.describe_nodegroup(clusterName="staging", nodegroupName="general")
         sizes = [
-            (one["MinSize"], one["MaxSize"], one["DesiredCapacity"]) for one in groups["AutoScalingGroups"]
+            (one["MinSize"], one["MaxSize"], one["DesiredCapacity"], len(one["Tags"]))
+            for one in groups["AutoScalingGroups"]
         ]
-        return sizes, nodes["nodegroup"]["scalingConfig"]
+        return sizes, nodes["nodegroup"]["scalingConfig"], len(nodes["nodegroup"].get("tags", {}))
 
     targets = target("asg", selector={"names": ["workers", "off"]}), target("eks", clusterName="staging")
     await nights(World(at_aws, targets, look, aws.proxy.changes))
@@ -162,7 +165,8 @@ async def test_databases_with_a_snapshot_each_night(at_aws: ConnectorScene, aws:
     def look() -> Any:
         (instance,) = rds.describe_db_instances()["DBInstances"]
         (cluster,) = rds.describe_db_clusters()["DBClusters"]
-        return instance["DBInstanceStatus"], cluster["Status"]
+        tags = len(instance["TagList"]), len(cluster["TagList"])
+        return instance["DBInstanceStatus"], cluster["Status"], tags
 
     selector = {"includeAll": True, "discoverInstances": True, "discoverClusters": True}
     targets = (target("rds", selector=selector, snapshotBeforeStop=True),)
@@ -196,8 +200,9 @@ async def test_node_pools_and_databases_of_google_and_of_karpenter(
         return scene.cluster.request("GET", f"{POOLS}/{node_pool}")
 
     def look() -> Any:
-        policy = google.databases["orders"]["settings"]["activationPolicy"]
-        return google.sizes("scaled"), google.pools["scaled"]["autoscaling"], policy, pool()["spec"]
+        settings = google.databases["orders"]["settings"]
+        database = settings["activationPolicy"], len(settings.get("userLabels", {}))
+        return google.sizes("scaled"), google.pools["scaled"]["autoscaling"], database, pool()["spec"]
 
     def changes() -> list[str]:
         return google.changes() + ["NodePool"] * (pool()["metadata"]["generation"] - 1)

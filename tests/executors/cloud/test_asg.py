@@ -74,7 +74,12 @@ async def test_doing_it_again_after_a_crash_changes_nothing_more(aws: AwsInTest,
     for item in items:
         await executor.sleep(WORK, item)
     await wake_up(executor, WORK, items * 2)
-    assert aws.proxy.changes() == ["UpdateAutoScalingGroup"] * 2
+    assert aws.proxy.changes() == [
+        "CreateOrUpdateTags",
+        "UpdateAutoScalingGroup",
+        "UpdateAutoScalingGroup",
+        "DeleteTags",
+    ]
 
 
 async def test_a_group_that_a_scaling_rule_touched_in_the_night_gets_back_its_sizes(

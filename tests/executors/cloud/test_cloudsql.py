@@ -29,6 +29,7 @@ def executor(project: GcpProject) -> CloudSql:
 def settings(google: Google) -> dict[str, str]:
     found = dict(google.databases["orders"]["settings"])
     del found["settingsVersion"]  # which counts the changes
+    found.pop("userLabels", None)
     return found
 
 

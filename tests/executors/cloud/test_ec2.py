@@ -57,7 +57,7 @@ async def test_instances_stop_and_start_again_and_what_was_stopped_stays_stopped
     items = await fall_asleep(executor, WORK)
     assert states(aws) == {**dict.fromkeys([*running, *off], "stopped"), other[0]: "running"}
     assert all([await executor.settled(WORK, item, "Asleep") for item in items])
-    assert all(item.restore is None for item in await executor.discover(WORK))
+    assert all(item.asleep for item in await executor.discover(WORK) if item.key in running)
 
     await wake_up(executor, WORK, items)
     assert states(aws) == before
@@ -72,7 +72,8 @@ async def test_doing_it_again_after_a_crash_changes_nothing_more(
     for item in items:
         await executor.sleep(WORK, item)
     await wake_up(executor, WORK, items * 2)
-    assert aws.proxy.changes() == ["StopInstances"] * 2 + ["StartInstances"] * 2
+    asleep, again = ["CreateTags", "StopInstances"], ["StartInstances", "DeleteTags"]
+    assert aws.proxy.changes() == asleep * 2 + again * 2
 
 
 @pytest.mark.parametrize("tag", ["aws:autoscaling:groupName", "karpenter.sh/nodepool"])
@@ -213,7 +214,7 @@ async def test_reading_is_tried_again_and_a_change_is_not(
     aws.proxy.fail("StopInstances", BROKEN)
     with pytest.raises(Retryable):
         await executor.sleep(WORK, item)
-    assert aws.proxy.changes() == ["StopInstances"]
+    assert aws.proxy.changes() == ["CreateTags", "StopInstances"]
 
 
 async def test_a_change_whose_answer_was_lost_is_found_done(
@@ -226,7 +227,7 @@ async def test_a_change_whose_answer_was_lost_is_found_done(
         await executor.sleep(WORK, item)
     assert set(states(aws).values()) == {"stopped"}
     await executor.sleep(WORK, item)
-    assert aws.proxy.changes() == ["StopInstances"]
+    assert aws.proxy.changes() == ["CreateTags", "StopInstances"]
 
 
 async def test_without_the_lease_nothing_is_changed(aws: AwsInTest, run: Callable[..., list[str]]) -> None:

@@ -74,7 +74,8 @@ async def test_doing_it_again_after_a_crash_changes_nothing_more(aws: AwsInTest,
     for item in items:
         await executor.sleep(WORK, item)
     await wake_up(executor, WORK, items * 2)
-    assert aws.proxy.changes() == ["UpdateNodegroupConfig"] * 2
+    update = "UpdateNodegroupConfig"
+    assert aws.proxy.changes() == ["TagResource", update, update, "UntagResource"]
 
 
 async def test_groups_by_name_and_those_that_are_not_there_are_named(aws: AwsInTest, executor: Eks) -> None:
