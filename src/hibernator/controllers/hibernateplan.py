@@ -332,14 +332,18 @@ class PlanReconciler:
         if status == plan.status:
             return plan
         metadata = plan.metadata
-        written = await self._client.patch(
-            PLANS,
-            metadata.name,
-            metadata.namespace,
-            {"status": merge_patch(encode(plan.status), encode(status))},
-            resource_version=metadata.resource_version,
-            subresource="status",
-        )
+        try:
+            written = await self._client.patch(
+                PLANS,
+                metadata.name,
+                metadata.namespace,
+                {"status": merge_patch(encode(plan.status), encode(status))},
+                resource_version=metadata.resource_version,
+                subresource="status",
+            )
+        except Conflict:
+            await self._read_again(plan)  # the watch may stand still: then every further try would conflict
+            raise
         self._plans.wrote(written)
         for tell in tells(plan.status, status):
             self._recorder.note(PLANS, plan, tell.type, tell.reason, tell.message)
