@@ -20,7 +20,7 @@ from hibernator.decisions.sleepmark import Mark
 from hibernator.executors.protocol import ExecutorError, Item, Job, Permanent, Retryable, Saved, Throttled
 
 #: Seconds for which a change that was sent may still be carried out: AWS refuses a signature that is older
-#: than five minutes. Google signs nothing, but gives up on no request later than that.
+#: than five minutes. Google documents no such bound; there the same time is our choice.
 LINGERS: Final = 300.0
 
 log = structlog.get_logger(__name__)

@@ -11,7 +11,6 @@ SOURCE = Path(__file__).parents[3] / "src" / "hibernator"
 # Those that are not in a group, and why nothing runs on all the same.
 NAMED = {
     "kube/serving.py: ensure_future": "serves on while it is asked to stop, and is awaited in a `finally`",
-    "executors/gke.py: gather": "reads only, and has no more to do than its reads",
 }
 
 _BARE = {"gather", "ensure_future", "run_coroutine_threadsafe"}
