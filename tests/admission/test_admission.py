@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from whenever import Instant
 
-from admission.serving import LOCAL, serving
+from admission.serving import KEY, LOCAL, serving
 from hibernator.admission.certificates import first
 from hibernator.admission.review import AdmissionRequest, Allowed, Denied, Verdict, admission
 from hibernator.api.core import ConfigMap
@@ -31,9 +31,10 @@ async def _judge(request: AdmissionRequest) -> Verdict:
 
 
 def _configuration(kind: str, name: str, namespace: str, url: str, bundle: bytes) -> dict[str, Any]:
+    path = KEY.path(f"/{kind}")
     webhook = {
         "name": f"{kind}.kyklos.test",
-        "clientConfig": {"url": f"{url}/{kind}", "caBundle": b64encode(bundle).decode()},
+        "clientConfig": {"url": f"{url}{path}", "caBundle": b64encode(bundle).decode()},
         "rules": [
             {
                 "apiGroups": [""],

@@ -93,9 +93,9 @@ async def test_what_is_not_in_force_yet_says_why_and_ends_with_a_code_of_its_own
         await run.until(lambda: desk.scene.phase() == "Hibernated")
         await desk.type(EVENING, "wake", "nights")
         again = await desk.type("2026-03-02T20:00:01Z", "wake", "nights", "--timeout", "1s")
-        assert again.code == Exit.WAITING
+        assert again.code == Exit.CONFLICT
         assert "nights is as it was. Plan nights already has active exception" in again.err
-        assert "See `hibernator exception view nights-wake-20260302-200001 -n" in again.err
+        assert "and nights-wake-20260302-200001 takes over." in again.err
 
 
 async def test_a_suspended_plan_is_not_asked_for_anything(desk: Desk) -> None:

@@ -85,11 +85,13 @@ def test_the_list_of_commands_needs_none_of_them() -> None:
     assert ours(found) == FRONT
 
 
-@pytest.mark.parametrize("group", ["plan", "scaler", "remediation"])
-def test_the_help_of_a_group_needs_no_cluster(group: str) -> None:
+@pytest.mark.parametrize(
+    ("group", "more"), [("plan", set()), ("scaler", set()), ("remediation", {"deciding"})]
+)
+def test_the_help_of_a_group_needs_no_cluster(group: str, more: set[str]) -> None:
     found = imported(group, "--help")
     assert others(found) <= HELP
-    assert ours(found) == FRONT | {group, "cluster", "names", "options"}
+    assert ours(found) == FRONT | {group, "cluster", "names", "options"} | more
 
 
 def test_a_list_from_the_cluster_needs_a_client_and_the_kind(crds: ClusterInTest, namespace: str) -> None:

@@ -35,7 +35,8 @@ class People(RemediationScene):
         document["users"][0]["user"] |= {"as": user, "as-groups": list(groups)}
         path = self.folder / f"{user}.yaml"
         path.write_text(yaml.safe_dump(document))
-        return hibernator("remediation", *arguments, f"--kubeconfig={path}", "-n", self.namespace)
+        sure = ("--yes",) if arguments[0] in {"approve", "reject"} else ()
+        return hibernator("remediation", *arguments, *sure, f"--kubeconfig={path}", "-n", self.namespace)
 
     def ask(self, user: str, *arguments: str) -> str:
         done = self.ran(user, *arguments)
