@@ -195,7 +195,8 @@ class Reflector(Generic[T]):
         self._away_since = self._away_since or steady()
         # Also after a silence without bookmarks: a watch from a version that the API server has not reached,
         # because it was set back, stands and tells nothing until that version comes.
-        silent = steady() >= self.contact + self._habits.silence
+        # The connection counts its silence from the last byte, which is a little before we have heard it.
+        silent = steady() >= self.contact + 0.9 * self._habits.silence
         if silent or steady() > self._away_since + self._habits.longest_absence:
             self._listed = False
         wait = backoff(
