@@ -89,7 +89,8 @@ async def test_grace_agrees_and_heidi_does_not(plane: ClusterInTest, tmp_path: P
     plane.kubectl("apply", "-n", "team-a", "-f", "-", input=json.dumps(plan(noop("nothing"), name="dev")))
     shell = Shell(plane, tmp_path, clock)
     port = free_port()
-    webhooks = {"webhook_listen": f"127.0.0.1:{port}", "webhook_url": f"https://127.0.0.1:{port}"}
+    address = f"127.0.0.1:{port}"
+    webhooks: dict[str, Any] = {"webhook_listen": address, "webhook_url": f"https://{address}"}
     async with running(plane.kubeconfig, "team-a", clock, home="hibernator-system", **webhooks) as run:
         await run.until(lambda: is_asked(plane, wish.text, by="alice@example.com"))
         await run.until(lambda: state(plane) == "Pending")

@@ -8,10 +8,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from hibernator.audit.chain import Entry
 from hibernator.audit.database import Database
 from hibernator.audit.reading import Filter, Reader
+from hibernator.controllers import strays
 from hibernator.kube import credentials
 from hibernator.kube.metrics import API_REQUESTS, RECONCILE_SECONDS, Metric, Metrics
 from hibernator.operator.app import Operator, operator
@@ -20,6 +22,7 @@ from support.account import operator_kubeconfig, settle_in
 from support.clock import ManualClock
 from support.settled import settled
 
+SELDOM = 90 * 86_400.0  # seconds
 _DEADLINE = 120.0  # real seconds; reached only by a test that fails
 _LOOK_EVERY = 0.02
 _PROMPT = {"scaler_jitter_from": 0.0, "scaler_jitter_to": 0.0, "scaler_minimum": 0.0}
@@ -79,9 +82,13 @@ async def running(
     *,
     home: str = "",
     database: str = "",
+    sweeps: float = SELDOM,
     **settings: Any,
 ) -> AsyncIterator[Running]:
     """Run the operator until the block ends, and then stop it as a SIGTERM would.
+
+    It looks for strays when it begins to lead, and then every so many seconds: seldom, because a clock that
+    a test moves by weeks would stop for each time.
 
     It lives in the namespace that it acts in, unless it has a home elsewhere, with a new audit trail, unless
     there is one to go on with. In place of the admin's kubeconfig it uses its own, with the roles that are
@@ -99,6 +106,13 @@ async def running(
     own = await asyncio.to_thread(operator_kubeconfig, kubeconfig)
     if chosen.webhook_listen or chosen.leader_elect:
         await asyncio.to_thread(settle_in, kubeconfig, chosen.namespace)
+    with patch.object(strays, "EVERY", sweeps):
+        async with _running(chosen, own, clock, audit) as run:
+            yield run
+
+
+@asynccontextmanager
+async def _running(chosen: Settings, own: Path, clock: ManualClock, audit: Path) -> AsyncIterator[Running]:
     async with operator(chosen, credentials.find(str(own)), clock=clock) as made:
         task = asyncio.create_task(made.manager.run())
         try:

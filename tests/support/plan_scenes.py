@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import Any, ClassVar
 
 from support.clock import ManualClock
-from support.operators import Running, running
+from support.operators import SELDOM, Running, running
 from support.scaler_scenes import Scene, workload
 
 EVENING = "2026-03-02T20:00:00Z"
@@ -32,8 +32,10 @@ ELSEWHERE = "hibernator-system"  # where the operator of a test lives: not among
 class PlanScene(Scene):
     """Speaks to the API server as a user of plans would."""
 
+    sweeps: ClassVar[float] = SELDOM  # seconds between two looks for strays
+
     def operator(self, clock: ManualClock | None = None) -> AbstractAsyncContextManager[Running]:
-        return running(self.cluster.kubeconfig, self.namespace, clock, home=ELSEWHERE)
+        return running(self.cluster.kubeconfig, self.namespace, clock, home=ELSEWHERE, sweeps=self.sweeps)
 
     def create(self, *documents: dict[str, Any]) -> None:
         """As `apply`, without the second that kubectl takes."""

@@ -1,14 +1,26 @@
 """What sleeps although it should not is found, said and woken."""
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
-from hibernator.controllers.strays import STRAYS
+import pytest
+
+from hibernator.controllers.strays import EVERY, STRAYS
+from support.cluster import ClusterInTest
 from support.plan_scenes import EVENING, MORNING, PlanScene, plan, workloads
 from support.scaler_scenes import workload
 
 DOMAIN = "hibernator.ardikabs.com"
 NOON = "2026-03-03T12:00:00Z"
+
+
+class SweptScene(PlanScene):
+    sweeps: ClassVar[float] = EVERY
+
+
+@pytest.fixture
+def scene(crds: ClusterInTest, namespace: str) -> PlanScene:
+    return SweptScene(crds, namespace)
 
 
 def mark(
