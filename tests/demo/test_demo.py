@@ -175,7 +175,7 @@ def test_who_waits_for_the_first_build_sees_two_weeks_of_the_scene_meanwhile(tmp
     assert done.returncode == 3
 
 
-@pytest.mark.parametrize("text", ["soon", "3", "-1s", "5h"])
+@pytest.mark.parametrize("text", ["soon", "3", "-1s", "5 fortnights"])
 def test_a_duration_that_cannot_be_read_is_told_with_examples(text: str) -> None:
     done = hibernator("demo", f"--for={text}")
     assert done.code == 2
