@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from whenever import Instant, TimeDelta
 
-from hibernator.decisions.approval import Outcome, Person, Place, Request, Vote, consider, over, stand
+from hibernator.decisions.approval import Outcome, Person, Place, Request, Vote, over, stand
 
 NOON = Instant.from_utc(2026, 1, 29, 12)
 ALICE = Person("alice", "alice@company.com")
@@ -47,7 +47,8 @@ def state(asked: Request, *votes: Vote, hours: float = 1) -> str:
 
 def refusal(asked: Request, *votes: Vote) -> tuple[str, str]:
     """Why the last of these does not count."""
-    found = consider(asked, votes[:-1], votes[-1], NOON.add(hours=1))
+    refused = stand(asked, votes, NOON.add(hours=1)).refused
+    found = next((why for vote, why in refused if vote is votes[-1]), None)
     return (found.reason, found.message) if found else ("", "")
 
 

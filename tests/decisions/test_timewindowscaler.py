@@ -27,6 +27,15 @@ def test_the_boundary_that_a_write_answers_is_told_so_that_the_lag_can_be_measur
     assert decide(seen(deployment(1)), MONDAY_10).due == Instant("2026-03-02T09:00:00Z")
 
 
+def test_the_status_names_the_release_of_the_holidays_that_count() -> None:
+    decision = decide(seen(deployment(5), holiday_data="0.108"), MONDAY_10)
+    assert decision.status is not None
+    assert decision.status.holiday_data == "0.108"
+    without = decide(seen(deployment(5), {"holidayData": "0.108"}), MONDAY_10)
+    assert without.status is not None
+    assert without.status.holiday_data is None
+
+
 def test_after_the_write_the_status_waits_for_the_target_to_follow() -> None:
     before = seen(deployment(5, running=1), {"effectiveReplicas": 1}, wrote_at=MONDAY_10)
     decision = decide(before, MONDAY_10 + TimeDelta(milliseconds=500))

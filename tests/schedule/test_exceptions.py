@@ -4,7 +4,7 @@ from itertools import permutations
 
 import pytest
 
-from hibernator.schedule.plan import PlanTimeline, evaluate_with_exception
+from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.verdicts import Reason, State
 from schedule.builders import EVERY_DAY, WEEKDAYS, at, exception, plan, story, utc, window
 
@@ -171,11 +171,11 @@ def test_windows_of_an_exception_are_read_in_the_zone_of_the_plan() -> None:
     assert timeline.at(at("2026-02-03 21:30", NEW_YORK)).reason is Reason.EXCEPTION_SUSPEND
 
 
-# Evaluation, as the RFC names it
+# Evaluation, as the RFC tells it
 
 
 def test_evaluation_without_an_exception_is_the_plan_alone() -> None:
-    answer = evaluate_with_exception(plan(NIGHTS), None, utc("2026-02-03 21:00"))
+    answer = PlanTimeline(plan(NIGHTS)).at(utc("2026-02-03 21:00"))
     assert (answer.value, answer.reason) == (State.ASLEEP, Reason.OFF_HOURS)
 
 
@@ -190,7 +190,7 @@ def test_evaluation_without_an_exception_is_the_plan_alone() -> None:
 )
 def test_evaluation_bends_only_inside_the_validity(now: str, state: State, reason: Reason) -> None:
     extend = exception("extend", "2026-02-02T00:00:00Z/2026-02-09T00:00:00Z", window("12:00-13:00", "TUE"))
-    answer = evaluate_with_exception(plan(NIGHTS), extend, utc(now))
+    answer = PlanTimeline(plan(NIGHTS), [extend]).at(utc(now))
     assert (answer.value, answer.reason) == (state, reason)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hibernator.api.hibernateplan import PlanHolidays
 from hibernator.api.problem import Problem
 from hibernator.api.timewindowscaler import ScalerHolidays
-from hibernator.schedule.calendars import MOST_EVENTS, library_version
+from hibernator.schedule.calendars import MOST_EVENTS
 from hibernator.schedule.daysoff import DaysOff, read_dates, years_around
 from hibernator.schedule.holidays import Holidays, load_holidays
 from hibernator.schedule.plan import PlanTimeline
@@ -161,10 +161,6 @@ def test_without_a_block_there_are_no_holidays() -> None:
     holidays, problems = loaded(None, {"2026-05-01": ""})
     assert problems == ()
     assert dates(holidays, "2026-01-01", "2026-12-31") == []
-
-
-def test_the_version_of_the_library_is_known() -> None:
-    assert library_version().split(".")[0].isdigit()
 
 
 def test_a_holiday_is_told_by_name() -> None:

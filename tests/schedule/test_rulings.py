@@ -191,7 +191,7 @@ def test_what_always_holds_never_changes() -> None:
     timeline = PlanTimeline(plan(window("00:00-23:59", EVERY_DAY), zone=BERLIN))
     answer = timeline.at(utc("2026-03-29 01:00"))
     assert (answer.value, answer.since, answer.until) == (State.ASLEEP, None, None)
-    assert timeline.next_change(utc("2026-07-01 00:00")) is None
+    assert timeline.at(utc("2026-07-01 00:00")).until is None
 
 
 def test_a_change_a_year_ahead_is_found() -> None:

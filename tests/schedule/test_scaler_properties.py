@@ -119,7 +119,7 @@ def test_a_controller_that_looks_at_each_change_runs_what_was_simulated(
         effective, expiry = apply_grace(wanted.at(moment).value, effective, expiry, grace, moment)
         assert effective == simulated.at(moment).value
         odd = moment + TimeDelta(seconds=data.draw(st.integers(1, 86_400)))
-        looks = [wanted.next_change(moment), expiry, odd]
+        looks = [wanted.at(moment).until, expiry, odd]
         moment = min(look for look in looks if look is not None)
 
 
@@ -131,9 +131,9 @@ def test_a_year_of_answers_is_the_same_asked_singly_or_together() -> None:
     timeline = ScalerTimeline.of(spec("Europe/Berlin", windows, 1, grace=90))
     start, end = Instant.from_utc(2026, 1, 1), Instant.from_utc(2027, 1, 1)
     together = [(interval.start, interval.value) for interval in timeline.between(start, end)]
-    singly, moment = [(start, timeline.at(start).value)], timeline.next_change(start)
+    singly, moment = [(start, timeline.at(start).value)], timeline.at(start).until
     while moment is not None and moment < end:
         singly.append((moment, timeline.at(moment).value))
-        moment = timeline.next_change(moment)
+        moment = timeline.at(moment).until
     assert singly == together
     assert len(together) > 300

@@ -120,12 +120,12 @@ class FaultyClient(Client):
         async for page in super().pages(kind, *args, **more):
             yield page
 
-    async def watch_batches(
+    async def watch(
         self, kind: Kind[Any], *args: Any, **more: Any
     ) -> AsyncGenerator[Iterator[WatchEvent[Any]], None]:
         if self._stands_still(kind):
             yield iter(())
             await self.flows.wait()
-        async with aclosing(super().watch_batches(kind, *args, **more)) as batches:
+        async with aclosing(super().watch(kind, *args, **more)) as batches:
             async for batch in batches:
                 yield batch

@@ -134,6 +134,13 @@ class TimeWindowScalerStatus(Model):
         ),
     ] = None
     next_boundary: Annotated[datetime | None, says("When the wanted number may change next.")] = None
+    holiday_data: Annotated[
+        str | None,
+        says(
+            "The release of the `holidays` library that public holidays were taken from, such as `0.108`; "
+            "absent where the spec names no country."
+        ),
+    ] = None
     scalings: Annotated[int | None, says("How often the target was scaled so far.")] = None
     paused: Annotated[bool | None, says("Whether it was paused when it was last looked at.")] = None
     journal: Journal = ()

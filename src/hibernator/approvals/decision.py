@@ -19,17 +19,9 @@ from whenever import Instant
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
-from hibernator.approvals.people import Directory, everybody
-from hibernator.decisions.approval import DONE, Person, Place, Refusal, Verdict, Vote, consider, over
+from hibernator.decisions.approval import DONE, Person, Place, Refusal, Verdict, Vote, over
 from hibernator.decisions.conditions import whole_second
-from hibernator.decisions.scheduleexception_request import (
-    Rules,
-    request_of,
-    requester,
-    settled,
-    spec_hash,
-    votes_of,
-)
+from hibernator.decisions.scheduleexception_request import settled, spec_hash
 from hibernator.kube.client import Client
 from hibernator.kube.errors import Conflict
 from hibernator.kube.patch import encode
@@ -56,14 +48,6 @@ class Matter:
         return hashlib.sha256(f"{self.uid} {self.spec_hash}".encode()).hexdigest()[:_SEEN_LENGTH]
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What only the operator knows, so that it can refuse at once; others leave that to the controller."""
-
-    directory: Directory
-    rules: Rules
-
-
 class NotAcceptedError(Exception):
     """A decision that does not count; the message tells the person why, and who decided what and when."""
 
@@ -87,7 +71,6 @@ async def decide(
     *,
     now: Instant,
     reason: str = "",
-    known: Known | None = None,
 ) -> ScheduleException:
     """Write down what somebody decided, once; raises `NotAcceptedError` where it is not theirs to decide."""
 
@@ -104,7 +87,7 @@ async def decide(
             channel=channel,
             reason=reason,
         )
-        if refusal := why_not(exception, vote, known):
+        if refusal := why_not(exception, vote):
             raise NotAcceptedError(refusal)
         return _entry(exception, vote)
 
@@ -131,7 +114,7 @@ async def write(client: Client, kind: Kind[T], matter: Matter, status: Callable[
     raise Conflict(f"others write {matter.name} all the time; try again")
 
 
-def why_not(exception: ScheduleException, vote: Vote, known: Known | None) -> Refusal | None:
+def why_not(exception: ScheduleException, vote: Vote) -> Refusal | None:
     """Why a decision would not count, as far as that can be seen from here."""
     spec, status = exception.spec, exception.status
     name = exception.metadata.name
@@ -146,13 +129,7 @@ def why_not(exception: ScheduleException, vote: Vote, known: Known | None) -> Re
         return Refusal("TooLate", f"{name} {ended}: there is nothing left to decide.")
     if (vote.uid, vote.spec_hash) != (exception.metadata.uid, spec_hash(spec)):
         return Refusal("Stale", f"{name} is no longer what was shown: look at it again and decide anew.")
-    if known is None:
-        return _said_before(exception, vote.by)
-    asked_at = Instant(status.requested_at) if status.requested_at else vote.at
-    people = everybody(exception, known.directory)
-    request = request_of(exception, people[requester(exception)], asked_at, known.rules)
-    votes = tuple(votes_of(exception, people.__getitem__, asked_at, vote.at))
-    return consider(request, votes, vote, vote.at)
+    return _said_before(exception, vote.by)
 
 
 def _said_before(exception: ScheduleException, who: Person) -> Refusal | None:

@@ -140,6 +140,7 @@ class ScalerReconciler:
             unscalable=self._targets.unscalable(target),
             autoscaler=self._targets.autoscaler(target) if workload else None,
             before=self._targets.before(target),
+            holiday_data=wanted.holiday_data,
             problems=wanted.problems,
             troubles=(*_unreadable(unreadable), *wanted.troubles),
             elder=self._elder(scaler, target),

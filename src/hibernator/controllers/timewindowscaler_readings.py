@@ -18,6 +18,7 @@ from hibernator.controllers.measurements import Measurements
 from hibernator.decisions import scaler_timeline
 from hibernator.decisions.timewindowscaler_terms import Trouble
 from hibernator.kube.controller import Key
+from hibernator.schedule.calendars import library_version
 from hibernator.schedule.daysoff import DaysOff
 from hibernator.schedule.holidays import Holidays, load_holidays
 from hibernator.schedule.scaler import ScalerTimeline
@@ -31,6 +32,7 @@ class Wanted:
     default_replicas: int = 0
     problems: tuple[Problem, ...] = ()
     troubles: tuple[Trouble, ...] = ()
+    holiday_data: str | None = None  # the release of what is known of a country's holidays
     awaited: bool = False  # a measured number is still to be read, which brings the next look
 
 
@@ -110,6 +112,7 @@ class Readings:
             timeline=scaler_timeline.timeline(read.spec, holidays, baseline, {}),
             default_replicas=scaler_timeline.default_replicas(read.spec, baseline),
             troubles=troubles,
+            holiday_data=_holiday_data(read.spec),
         )
         self._laid_out[key] = laid_out = _LaidOut(read, days_off, baseline, holidays, wanted)
         return laid_out
@@ -144,6 +147,11 @@ def _measured_now(
     index = scaler_timeline.present_window(spec, timeline, now)
     external = None if index is None else spec.windows[index].external
     return (index, external) if index is not None and external else None
+
+
+def _holiday_data(spec: TimeWindowScalerSpec) -> str | None:
+    block = spec.holidays
+    return library_version() if block and block.country and block.mode != "ignore" else None
 
 
 def _holidays(spec: TimeWindowScalerSpec, days_off: DaysOff | None) -> tuple[Holidays, tuple[Trouble, ...]]:

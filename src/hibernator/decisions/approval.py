@@ -161,12 +161,6 @@ def stand(request: Request, votes: Iterable[Vote], now: Instant) -> Standing:
     return Standing(outcome.state if outcome else "Pending", outcome, filled, tuple(counted), tuple(refused))
 
 
-def consider(request: Request, votes: Sequence[Vote], vote: Vote, now: Instant) -> Refusal | None:
-    """Why this vote would not count after those that are there already; None if it would."""
-    standing = stand(request, votes, now)
-    return _refusal(request, vote, standing.counted, standing.outcome)
-
-
 def timed_out(request: Request) -> Outcome:
     return Outcome("Rejected", OPERATOR, request.deadline, APPROVAL_TIMEOUT)
 

@@ -254,6 +254,7 @@ def _with_conditions(seen: Seen, verdicts: list[Verdict], now: Instant) -> TimeW
         status,
         observed_generation=generation,
         conditions=conditions,
+        holiday_data=seen.holiday_data,
         paused=seen.scaler.spec.pause or None,
     )
 

@@ -60,6 +60,7 @@ class Seen:
     unscalable: str = ""  # why the kind of the target cannot be scaled, if so
     autoscaler: Autoscaler | None = None
     before: Before | None = None  # what the autoscaler was set to before a scaler came
+    holiday_data: str | None = None  # the release of the holidays of a country that count
     problems: tuple[Problem, ...] = ()  # mistakes in the spec that leave nothing to act on
     troubles: tuple[Trouble, ...] = ()
     elder: str = ""  # the older scaler that has the same target

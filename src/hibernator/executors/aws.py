@@ -93,11 +93,6 @@ class AwsRefusedError(Permanent):
         super().__init__(message)
         self.code = code
 
-    @property
-    def not_let_in(self) -> bool:
-        """Whether it was the keys that were refused, and not what was asked for."""
-        return self.code in _NOT_LET_IN
-
 
 @dataclass(frozen=True, slots=True)
 class Keys:

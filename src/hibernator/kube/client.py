@@ -136,33 +136,8 @@ class Client:
         field_selector: str = "",
         seconds: float = 300.0,
         silence: float = _SILENCE,
-    ) -> AsyncIterator[WatchEvent[T]]:
-        """What changes after a version. Ends when the server ends it, after about so many `seconds`."""
-        batches = self.watch_batches(
-            kind,
-            resource_version,
-            namespace,
-            label_selector=label_selector,
-            field_selector=field_selector,
-            seconds=seconds,
-            silence=silence,
-        )
-        async for batch in batches:
-            for event in batch:
-                yield event
-
-    async def watch_batches(
-        self,
-        kind: Kind[T],
-        resource_version: str,
-        namespace: str = "",
-        *,
-        label_selector: str = "",
-        field_selector: str = "",
-        seconds: float = 300.0,
-        silence: float = _SILENCE,
     ) -> AsyncGenerator[Iterator[WatchEvent[T]], None]:
-        """As `watch`, but with a stop only where none came in time, which is cheaper when there are many.
+        """What changes after a version, in batches, until the server ends it after about so many `seconds`.
 
         The first batch is empty: it says that the watch stands.
         """

@@ -28,12 +28,7 @@ class Health:
     def __init__(self, metrics: Metrics) -> None:
         self.metrics = metrics
         self._last_beat = steady()
-        self._alive: dict[str, Check] = {"loop": self._loop}
         self._ready: dict[str, Check] = {}
-
-    def alive_if(self, name: str, check: Check) -> None:
-        """Have the replica restarted while this finds something wrong."""
-        self._alive[name] = check
 
     def ready_if(self, name: str, check: Check) -> None:
         """Keep requests from the replica while this finds something wrong."""
@@ -49,7 +44,7 @@ class Health:
 
     def app(self) -> Starlette:
         async def healthz(_request: Request) -> Response:
-            return _answer(self._alive)
+            return _answer({"loop": self._loop})
 
         async def readyz(_request: Request) -> Response:
             return _answer(self._ready)

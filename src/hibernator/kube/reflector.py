@@ -142,7 +142,7 @@ class Reflector(Generic[T]):
 
     async def _watch(self) -> None:
         start, useful = steady(), False
-        batches = self._client.watch_batches(
+        batches = self._client.watch(
             self._store.kind,
             str(self._store.seen),
             **asdict(self._selection),

@@ -139,8 +139,9 @@ def country(code: str, subdivision: str | None) -> Country:
     return Country(code, subdivision)
 
 
+@cache
 def library_version() -> str:
-    """The release of the `holidays` library, which is the release of what it knows."""
+    """The release of the `holidays` library, which is the release of what it knows about countries."""
     return version("holidays")
 
 

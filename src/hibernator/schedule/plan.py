@@ -16,7 +16,7 @@ from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays
 from hibernator.schedule.plan_words import PlanRules
 from hibernator.schedule.steps import cut, overlay
 from hibernator.schedule.ticks import from_instant
-from hibernator.schedule.timeline import Answer, Piece, Timeline
+from hibernator.schedule.timeline import Piece, Timeline
 from hibernator.schedule.verdicts import Reason, State, Verdict
 from hibernator.schedule.weekly import Weekly
 from hibernator.schedule.windows import off_hours
@@ -110,13 +110,3 @@ class PlanTimeline(Timeline[State]):
 
     def _message(self, verdict: Verdict[State], ticks: int) -> str:
         return words.message(self._rules, verdict, ticks)
-
-
-def evaluate_with_exception(
-    schedule: Schedule,
-    exception: NamedException | None,
-    now: Instant,
-    holidays: Holidays = NO_HOLIDAYS,
-) -> Answer[State]:
-    """The state of a plan now, under the one exception that is active, if any."""
-    return PlanTimeline(schedule, () if exception is None else (exception,), holidays).at(now)

@@ -36,10 +36,9 @@ class ScalerTimeline(Timeline[int]):
         mode: HolidayMode = "ignore",
         holidays: Holidays = NO_HOLIDAYS,
         grace_seconds: int = 0,
-        unmatched: Reason = Reason.OUTSIDE_WINDOWS,
     ) -> None:
         super().__init__()
-        default = Verdict(default_replicas, unmatched, OFF_HOURS)
+        default = Verdict(default_replicas, Reason.OUTSIDE_WINDOWS, OFF_HOURS)
         self._rules = ScalerRules(
             zone, tuple(windows), default, holidays, _on_holidays(mode, windows, default_replicas)
         )
@@ -73,11 +72,6 @@ class ScalerTimeline(Timeline[int]):
             holidays=holidays,
             grace_seconds=spec.grace_period_seconds if grace else 0,
         )
-
-    @classmethod
-    def without_zone(cls, spec: TimeWindowScalerSpec) -> "ScalerTimeline":
-        """What is run while the zone is unknown: the default, because no window can match."""
-        return cls(zone_of("UTC"), (), spec.default_replicas, unmatched=Reason.INVALID_TIMEZONE)
 
     @property
     def zone(self) -> Zone:

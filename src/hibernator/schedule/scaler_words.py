@@ -50,8 +50,6 @@ def message(
         case Reason.GRACE_PERIOD if after_grace is not None:
             end = local_text(rules.zone, after_grace.ticks)
             return f"{replicas}, kept by the grace period until {end}; {after_grace.replicas} will do then."
-        case Reason.INVALID_TIMEZONE:
-            return f"{replicas}, the default: the timezone is unknown, so that no window can match."
         case _:
             return f"{replicas}, the default: no window covers this time ({rules.zone.name})."
 
@@ -81,8 +79,6 @@ def otherwise(
         beaten = f"the window {others[-1].window} would win" if others else "the default would hold"
         count = _count(others[-1].replicas if others else rules.default.value)
         return (f"Without the window {winner.window}, {beaten}: {count}.",)
-    if verdict.reason is Reason.INVALID_TIMEZONE:
-        return ("With a known timezone, the windows would be looked at.",)
     if not rules.windows:
         return ()
     following = min(rules.windows, key=lambda scaled: scaled.window.following(ticks))

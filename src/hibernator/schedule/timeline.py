@@ -64,6 +64,7 @@ class Answer(_Held[V]):
 
     @property
     def until(self) -> Instant | None:
+        """When the value, the reason or the window's label changes; None if nothing does for 400 days."""
         return None if self._until is None else to_instant(self._until)
 
 
@@ -88,13 +89,6 @@ class Timeline(ABC, Generic[V]):
             last = self._last = self._glance(ticks) or self._look(ticks)
         verdict, since, until = last
         return Answer(self, verdict, ticks, since, until)
-
-    def next_change(self, moment: Instant) -> Instant | None:
-        """When anything in the answer becomes different: the value, the reason or the window's label.
-
-        None if nothing does for 400 days.
-        """
-        return self.at(moment).until
 
     def between(self, start: Instant, end: Instant) -> tuple[Interval[V], ...]:
         """All that holds in [start, end), without gaps; neighbours differ in value or reason."""

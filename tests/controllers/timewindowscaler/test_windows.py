@@ -1,5 +1,7 @@
 """Scalers on the real control plane: a day passes in no time."""
 
+from importlib.metadata import version
+
 from support.clock import ManualClock
 from support.operators import running
 from support.scaler_scenes import Scene, holidays, scaler, workload
@@ -151,6 +153,9 @@ async def test_holidays_close_open_or_do_not_matter_and_a_change_is_seen_at_once
         await run.until(lambda: scene.replicas() == 4)
         await run.advance_to("2026-03-02T20:00:00Z")
         assert scene.replicas() == 4
+        assert "holidayData" not in scene.status()
+        scene.apply(scaler(holidays={**block, "mode": "treat-as-open", "country": "DE"}))
+        await run.until(lambda: scene.status().get("holidayData") == version("holidays"))
         scene.apply(scaler(holidays={**block, "mode": "ignore"}))
         await run.until(lambda: scene.replicas() == 1)
 

@@ -262,7 +262,7 @@ async def test_refused_keys_are_not_repeated_in_the_message(aws: AwsInTest, exec
     with pytest.raises(AwsRefusedError, match="give it valid ones") as caught:
         await executor.discover(WORK)
     assert "SECRET" not in str(caught.value)
-    assert caught.value.not_let_in
+    assert caught.value.code == "SignatureDoesNotMatch"
 
 
 async def test_the_role_is_taken_on_once_and_used_for_everything(

@@ -14,6 +14,7 @@ from hibernator.kube.errors import AlreadyExists, Conflict, Gone, Invalid, NotFo
 from hibernator.kube.wire import Added, BrokenEvent, Deleted, Modified
 from support.faultproxy import FaultProxy
 from support.faults import Answer, gone_in_watch
+from support.watching import watched
 
 
 class Numbered(Object):
@@ -127,7 +128,7 @@ async def test_a_watch_tells_what_happens_after_a_version(client: Client, namesp
     await make(client, namespace, "b")
     await client.delete(CONFIG_MAPS, "a", namespace)
     told = []
-    async for event in client.watch(CONFIG_MAPS, first.metadata.resource_version, namespace):
+    async for event in watched(client, CONFIG_MAPS, first.metadata.resource_version, namespace):
         assert isinstance(event, Added | Modified | Deleted)
         told.append((type(event).__name__, event.object.metadata.name))
         if len(told) == 3:
@@ -139,7 +140,7 @@ async def test_a_watch_ends_when_its_time_is_over(client: Client, namespace: str
     first = await make(client, namespace, "a")
     events = [
         event
-        async for event in client.watch(CONFIG_MAPS, first.metadata.resource_version, namespace, seconds=1)
+        async for event in watched(client, CONFIG_MAPS, first.metadata.resource_version, namespace, seconds=1)
     ]
     assert [event for event in events if isinstance(event, Added | Modified | Deleted)] == []
 
@@ -148,7 +149,7 @@ async def test_a_line_of_a_watch_may_be_longer_than_any_buffer(client: Client, n
     first = await make(client, namespace, "a")
     body = {"metadata": {"name": "big"}, "data": {"k": "x" * 1_000_000}}
     await client.create(CONFIG_MAPS, body, namespace)
-    async for event in client.watch(CONFIG_MAPS, first.metadata.resource_version, namespace):
+    async for event in watched(client, CONFIG_MAPS, first.metadata.resource_version, namespace):
         assert isinstance(event, Added)
         assert len(event.object.data["k"]) == 1_000_000
         break
@@ -159,7 +160,7 @@ async def test_a_broken_object_does_not_end_a_watch(client: Client, namespace: s
     await make(client, namespace, "broken")
     await client.create(CONFIG_MAPS, {"metadata": {"name": "fine"}}, namespace)
     told = []
-    async for event in client.watch(NUMBERED, first.metadata.resource_version, namespace):
+    async for event in watched(client, NUMBERED, first.metadata.resource_version, namespace):
         told.append(event)
         if len(told) == 2:
             break
@@ -176,7 +177,10 @@ async def test_a_version_that_is_too_old_to_watch_from_is_gone(
     for action in (Answer(410, "Expired"), gone_in_watch(after=1)):
         proxy.next(path="watch=true", action=action)
         with pytest.raises(Gone):
-            [event async for event in shaken.watch(CONFIG_MAPS, first.metadata.resource_version, namespace)]
+            [
+                event
+                async for event in watched(shaken, CONFIG_MAPS, first.metadata.resource_version, namespace)
+            ]
 
 
 async def test_a_patch_changes_what_it_names_and_nothing_else(client: Client, namespace: str) -> None:

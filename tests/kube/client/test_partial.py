@@ -9,6 +9,7 @@ from hibernator.kube.client import Client
 from hibernator.kube.transport import Call
 from hibernator.kube.wire import Added
 from support.cluster import ClusterInTest
+from support.watching import watched
 
 LARGE = 200_000
 
@@ -37,7 +38,7 @@ async def test_the_data_and_annotations_of_config_maps_stay_at_the_api_server(
         assert not large.metadata.annotations
         assert len(json.dumps(repr(large))) < 2_000
         version = str(int(made.metadata.resource_version) - 1)
-        async for event in client.watch(HOLIDAY_MAPS, version, namespace, seconds=5):
+        async for event in watched(client, HOLIDAY_MAPS, version, namespace, seconds=5):
             if isinstance(event, Added) and event.object.metadata.name == "large":
                 assert not event.object.metadata.annotations
                 break
