@@ -1,10 +1,11 @@
 """Reads the ConfigMaps that schedules name for their holidays, each once for every version of it.
 
-It is a controller of its own, because reading costs what a user has chosen. A namespace whose calendar took
-too long rests for a while, so that the calendars of others are read meanwhile.
+It is a controller of its own, because reading costs what a user has chosen. Of the processes that read, one
+namespace has one at a time, and a namespace whose calendar took too long rests for a while: the calendars of
+others are read meanwhile.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -33,14 +34,14 @@ class DaysOffReader:
         maps: Cache[HolidayMap],
         named_by: tuple[Cache[Any], ...],
         book: DaysOffBook,
-        child: Child,
+        children: Sequence[Child],
         clock: Clock,
     ) -> None:
         self._client = client
         self._maps = maps
         self._named_by = named_by
         self._book = book
-        self._child = child
+        self._idle = list(children)  # the last to be idle is the next to be asked: the others may never start
         self._clock = clock
         self._rests: dict[str, float] = {}  # until when, by namespace
 
@@ -73,7 +74,11 @@ class DaysOffReader:
         except NotFound:
             self._book.put(key, MISSING)
             return
-        days_off, slow = await read(self._child, found.data, years)
+        child = self._idle.pop()
+        try:
+            days_off, slow = await read(child, found.data, years)
+        finally:
+            self._idle.append(child)
         if slow:
             self._rests[key.namespace] = self._clock.monotonic() + REST_SECONDS
         else:
@@ -81,11 +86,11 @@ class DaysOffReader:
         self._book.put(key, replace(days_off, version=_version(found, years)))
 
 
-def holiday_controller(means: Means, child: Child) -> Controller:
-    """The controller with its watches: which ConfigMaps there are, and who names them."""
+def holiday_controller(means: Means, children: Sequence[Child]) -> Controller:
+    """The controller with its watches: which ConfigMaps there are, and who names them. A worker per child."""
     maps = means.caches.of(HOLIDAY_MAPS)
     schedules = shared.scalers(means.caches), shared.plans(means.caches)
-    reader = DaysOffReader(means.client, maps, schedules, means.days_off, child, means.clock)
+    reader = DaysOffReader(means.client, maps, schedules, means.days_off, children, means.clock)
 
     def of_map(found: HolidayMap) -> Iterator[Key]:
         key = Key(found.metadata.namespace, found.metadata.name)
@@ -101,7 +106,8 @@ def holiday_controller(means: Means, child: Child) -> Controller:
         ],
         clock=means.clock,
         metrics=means.metrics,
-        workers=1,
+        workers=len(children),
+        of_one_namespace=1,
     )
 
 

@@ -13,14 +13,14 @@ import aiohttp
 
 from hibernator.api.timewindowscaler_v1beta1 import PrometheusQuery
 from hibernator.controllers import prometheus
-from hibernator.controllers.means import Means
+from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, Key, Result
+from hibernator.kube.metrics import Metrics
 
 EVERY_SECONDS: Final = 30.0
 AFTER_FAILURES: Final = (30.0, 60.0, 120.0, 300.0)
 _WORKERS: Final = 32
 _AT_ONCE: Final = 4  # of one namespace
-_TURN_SECONDS: Final = 0.5  # after which one that found its namespace busy tries again
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,6 @@ class Measurements:
         self._wanted: dict[Key, PrometheusQuery] = {}
         self._readings: dict[Key, Reading] = {}
         self._failures: Counter[Key] = Counter()
-        self._busy: Counter[str] = Counter()
         self._ask: Callable[[Key], None] = lambda _key: None
         self._tell: Callable[[Key], None] = lambda _key: None
 
@@ -65,14 +64,7 @@ class Measurements:
         query = self._wanted.get(key)
         if query is None:
             return Result()
-        if self._busy[key.namespace] >= _AT_ONCE:
-            return Result(_TURN_SECONDS)
-        self._busy[key.namespace] += 1
-        try:
-            reading = await self._read(query)
-        finally:
-            self._busy[key.namespace] -= 1
-            self._busy += Counter()  # forgets those at zero
+        reading = await self._read(query)
         if self._wanted.get(key) != query:
             return Result(0.0) if key in self._wanted else Result()
         changed = self._readings.get(key) != reading
@@ -95,12 +87,13 @@ class Measurements:
         return AFTER_FAILURES[min(self._failures[key], len(AFTER_FAILURES)) - 1]
 
 
-def measurement_controller(means: Means, measurements: Measurements) -> Controller:
+def measurement_controller(measurements: Measurements, clock: Clock, metrics: Metrics) -> Controller:
     return Controller(
         "measurements",
         measurements.reconcile,
         sources=(),
-        clock=means.clock,
-        metrics=means.metrics,
+        clock=clock,
+        metrics=metrics,
         workers=_WORKERS,
+        of_one_namespace=_AT_ONCE,
     )

@@ -319,7 +319,7 @@ def scaler_controllers(
         backoff=BACKOFF,
     )
     means.days_off.on_change(holidays_changed)
-    reading = measurement_controller(means, measurements)
+    reading = measurement_controller(measurements, means.clock, means.metrics)
     measurements.connect(ask=reading.queue.add, tell=controller.queue.add)
     return controller, reading
 

@@ -3,8 +3,9 @@
     Controller("plans", reconcile, sources=[For(plans), Owns(jobs, PLANS), Watches(exceptions, plan_of)], …)
 
 A reconcile is given a key and nothing else. It reads what is the case, and never asks what has happened.
-Workers are a few plain tasks; there is no task per object. A look that fails in a way that nobody foresaw is
-logged, counted and tried again; the others do not notice.
+Workers are a few plain tasks; there is no task per object. One namespace has at most three quarters of them
+at once, so that looks which take long leave some to the others. A look that fails in a way that nobody
+foresaw is logged, counted and tried again; the others do not notice.
 """
 
 # ruff: noqa: N818 — errors are named after what is the case, as in kube.errors
@@ -129,10 +130,12 @@ class Controller:
         clock: Clock,
         metrics: Metrics,
         workers: int = 4,
+        of_one_namespace: int | None = None,
         backoff: Sequence[float] = EXPONENTIAL,
     ) -> None:
         self.name = name
-        self.queue: Queue[Key] = Queue(name, clock, metrics, namespace=lambda key: key.namespace)
+        share = of_one_namespace or max(1, 3 * workers // 4)
+        self.queue: Queue[Key] = Queue(name, clock, metrics, namespace=lambda key: key.namespace, most=share)
         self.sources = tuple(sources)
         self._reconcile = reconcile
         self._metrics = metrics

@@ -13,7 +13,8 @@ written now goes before what only tells of it. After that second it waits like a
 
 Namespaces take turns. Whoever fills a queue with a thousand keys of one namespace makes nobody wait in
 another: its next key goes next. A key waits for as many others as there are namespaces, times its place among
-those of its own, so that nothing waits for ever.
+those of its own, so that nothing waits for ever. And no namespace has more than its share of the workers
+(`most`): looks that take long, because something behind them answers slowly, leave workers to the others.
 
 Every controller has a queue and workers of its own. A shared queue would need shares and weights to keep a
 storm of one kind from burying the rest; with separate ones the rest does not even notice.
@@ -22,7 +23,7 @@ storm of one kind from burying the rest; with separate ones the rest does not ev
 import asyncio
 import heapq
 import itertools
-from collections import OrderedDict
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final, Generic, TypeVar
@@ -46,7 +47,7 @@ class QueueClosedError(Exception):
 
 
 class Queue(Generic[K]):
-    """`namespace` says in which one a key is; without it, all are in one."""
+    """`namespace` says in which one a key is, `most` how many of one may be taken at once."""
 
     def __init__(
         self,
@@ -55,16 +56,21 @@ class Queue(Generic[K]):
         metrics: Metrics,
         *,
         namespace: Callable[[K], str] = lambda _key: "",
+        most: int | None = None,
         random: Random | None = None,
     ) -> None:
         self._name = name
         self._clock = clock
         self._metrics = metrics
         self._random = random or Random()
+        self._namespace = namespace
+        self._most = float("inf") if most is None else most
+        self._busy: Counter[str] = Counter()  # how many of a namespace are taken
+        self._full: set[str] = set()  # the namespaces that have as many as they may
         self._ready: Turns[K, float] = Turns(namespace)  # since when, in real time
-        # The first for longest: since when by the clock, and in real time.
-        self._lenient: OrderedDict[K, tuple[float, float]] = OrderedDict()
-        self._permits = asyncio.Semaphore(0)  # as many as there are keys in these two
+        self._lenient: Turns[K, tuple[float, float]] = Turns(namespace)  # since when by the clock, and really
+        self._patience: deque[tuple[float, K]] = deque()  # of these and of some who have gone, in order
+        self._permits = asyncio.Semaphore(0)  # as many as can be taken of these two
         self._dirty: dict[K, bool] = {}  # and whether it can wait
         self._taken: set[K] = set()
         self._delayed: dict[K, tuple[float, int]] = {}  # when, and its entry in the heap
@@ -134,6 +140,7 @@ class Queue(Generic[K]):
         key, since = self._take()
         del self._dirty[key]
         self._taken.add(key)
+        self._occupy(self._namespace(key))
         self._delayed.pop(key, None)
         self._metrics.observe(QUEUE_WAIT_SECONDS, steady() - since, self._name)
         return key
@@ -141,6 +148,7 @@ class Queue(Generic[K]):
     def done(self, key: K) -> None:
         """Give a key back, so that others may take it again."""
         self._taken.remove(key)
+        self._vacate(self._namespace(key))
         if key in self._dirty:
             self._make_ready(key)
         elif not self._dirty and not self._taken:
@@ -151,6 +159,7 @@ class Queue(Generic[K]):
         self._closed = True
         self._ready.clear()
         self._lenient.clear()
+        self._patience.clear()
         self._dirty.clear()
         self._delayed.clear()
         self._heap.clear()
@@ -169,37 +178,60 @@ class Queue(Generic[K]):
         await self._idle.wait()
 
     def _make_ready(self, key: K) -> None:
+        lane = self._namespace(key)
+        if self._waiting(lane) + self._busy[lane] < self._most:
+            self._permits.release()
         if self._dirty[key]:
-            self._lenient[key] = self._clock.monotonic(), steady()
+            since = self._clock.monotonic()
+            self._lenient.add(key, (since, steady()))
+            self._patience.append((since, key))
         else:
             self._promote()
             self._ready.add(key, steady())
-        self._permits.release()
+
+    def _waiting(self, lane: str) -> int:
+        return self._ready.waiting(lane) + self._lenient.waiting(lane)
+
+    def _occupy(self, lane: str) -> None:
+        self._busy[lane] += 1
+        if self._busy[lane] >= self._most:
+            self._full.add(lane)
+
+    def _vacate(self, lane: str) -> None:
+        if self._waiting(lane) + self._busy[lane] > self._most:
+            self._permits.release()
+        self._busy[lane] -= 1
+        self._full.discard(lane)
+        if not self._busy[lane]:
+            del self._busy[lane]
 
     def _hurry(self, key: K) -> None:
         self._promote()
         if self._dirty[key]:  # still: it may just have been promoted
             self._dirty[key] = False
-            if waits := self._lenient.pop(key, None):
+            if waits := self._lenient.get(key):
+                self._lenient.remove(key)
                 self._ready.add(key, waits[1])
 
     def _promote(self) -> None:
         """Let those who have let others by for long enough wait like these."""
         passed = self._clock.monotonic() - LENIENCE
-        while self._lenient:
-            key, (since, real) = next(iter(self._lenient.items()))
-            if since >= passed:
-                return
-            del self._lenient[key]
-            self._dirty[key] = False
-            self._ready.add(key, real)
+        while self._patience and self._patience[0][0] < passed:
+            since, key = self._patience.popleft()
+            waits = self._lenient.get(key)
+            if waits and waits[0] == since:
+                self._lenient.remove(key)
+                self._dirty[key] = False
+                self._ready.add(key, waits[1])
 
     def _take(self) -> tuple[K, float]:
         self._promote()
-        if self._ready:
-            return self._ready.take()
-        key, (_, since) = self._lenient.popitem(last=False)
-        return key, since
+        if ready := self._ready.take(self._full):
+            return ready
+        lenient = self._lenient.take(self._full)
+        if lenient is None:
+            raise RuntimeError("a permit without a key that can be taken")
+        return lenient[0], lenient[1][1]
 
     def _arm(self) -> None:
         if self._timer:

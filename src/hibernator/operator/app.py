@@ -58,6 +58,7 @@ from hibernator.operator.auditing import AUDIT_METRICS, AuditMetrics, Sealing
 from hibernator.operator.settings import Settings, SettingsError
 
 LEASE: Final = "hibernator"
+_READERS: Final = 2  # of calendars: one for a namespace whose calendars take long, one for the others
 METRICS: Final = (
     *RUNTIME,
     *timewindowscaler.METRICS,
@@ -140,7 +141,8 @@ async def operator(
         fence = elector.may_write if elector else None
         connectors = await stack.enter_async_context(Connectors(writer, session, fence=fence))
         rego = await stack.enter_async_context(Rego())
-        manager.add_controller(holiday_controller(means, await stack.enter_async_context(calendar_child())))
+        readers = [await stack.enter_async_context(calendar_child()) for _ in range(_READERS)]
+        manager.add_controller(holiday_controller(means, readers))
         for controller in controllers(settings, means, manager, elector, connectors, rego, session):
             manager.add_controller(controller)
         if settings.webhook_listen:

@@ -1,9 +1,22 @@
 """Holidays from ConfigMaps on the real control plane: what is read, when, and who has to wait for it."""
 
+import asyncio
 import json
 from typing import Any
 
-from hibernator.kube.metrics import API_REQUESTS
+import msgspec
+
+from hibernator.api.holidaymap import HOLIDAY_MAPS
+from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
+from hibernator.controllers import shared
+from hibernator.controllers.daysoff import DaysOffBook
+from hibernator.controllers.daysoff_reader import DaysOffReader
+from hibernator.controllers.daysoff_reading import calendar_child
+from hibernator.kube.caches import Caches
+from hibernator.kube.client import Client
+from hibernator.kube.controller import Key
+from hibernator.kube.credentials import find
+from hibernator.kube.metrics import API_REQUESTS, Metrics
 from support.calendars import HARMLESS, HOSTILE
 from support.clock import ManualClock
 from support.heart import Heart
@@ -111,3 +124,32 @@ async def test_a_config_map_that_holds_too_much_is_told_with_its_name(scene: Sce
         assert message.startswith("ConfigMap calendar, data: it holds 300008 characters")
         assert "Keep only the holidays of the next years in it." in message
         assert scene.condition("Ready")["status"] == "True"
+
+
+async def test_the_calendar_of_a_neighbour_is_read_while_another_takes_for_ever(scene: Scene) -> None:
+    loud, quiet = Key(scene.namespace, "loud"), Key(f"{scene.namespace}-quiet", "quiet")
+    scene.cluster.kubectl("create", "namespace", quiet.namespace)
+    scene.apply(config_map("loud", **{"team.ics": HOSTILE}))
+    harmless = json.dumps(config_map("quiet", **{"team.ics": HARMLESS}))
+    scene.cluster.kubectl("create", "-n", quiet.namespace, "-f", "-", input=harmless)
+    book = DaysOffBook()
+    read: list[Key] = []
+    book.on_change(read.append)
+    credentials = find(str(scene.cluster.kubeconfig))
+    async with Client(credentials) as client, calendar_child() as one, calendar_child() as other:
+        caches = Caches(client, Metrics())
+        maps, scalers = caches.of(HOLIDAY_MAPS), shared.scalers(caches)
+        for key in (loud, quiet):
+            maps.saw(await client.get(HOLIDAY_MAPS, key.name, key.namespace))
+            scalers.saw(_named(key))
+        reader = DaysOffReader(client, maps, (scalers,), book, (one, other), ManualClock())
+        async with asyncio.TaskGroup() as workers:
+            for key in (loud, quiet):
+                workers.create_task(reader.reconcile(key))
+    assert read == [quiet, loud]
+
+
+def _named(key: Key) -> TimeWindowScaler:
+    document = with_holidays("hours", key.name)
+    document["metadata"] |= {"namespace": key.namespace, "uid": key.name, "resourceVersion": "1"}
+    return msgspec.convert(document, SCALERS.type)

@@ -12,9 +12,11 @@ from aiohttp import web
 
 from hibernator.api.timewindowscaler_v1beta1 import ExternalReplicas, PrometheusQuery
 from hibernator.controllers import prometheus
-from hibernator.controllers.measurements import Measurements
+from hibernator.controllers.measurements import Measurements, measurement_controller
 from hibernator.decisions.scaler_timeline import clamped
+from hibernator.kube.clock import SystemClock
 from hibernator.kube.controller import Key, Result
+from hibernator.kube.metrics import Metrics
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 VECTOR = {"status": "success", "data": {"resultType": "vector", "result": [{"value": [1.0, "4.2"]}]}}
@@ -113,7 +115,7 @@ def test_any_number_is_kept_within_its_bounds(reading: float, replicas: int) -> 
 
 
 async def test_a_namespace_whose_prometheus_never_answers_leaves_room_for_the_others() -> None:
-    silent, open_door = asyncio.Event(), asyncio.Event()
+    silent, open_door, read = asyncio.Event(), asyncio.Event(), asyncio.Event()
     waiting = 0
 
     async def handler(request: web.Request) -> web.Response:
@@ -127,19 +129,20 @@ async def test_a_namespace_whose_prometheus_never_answers_leaves_room_for_the_ot
 
     async with serving(handler) as address, aiohttp.ClientSession() as session:
         measurements = Measurements(session)
+        controller = measurement_controller(measurements, SystemClock(), Metrics())
+        measurements.connect(ask=controller.queue.add, tell=lambda _key: read.set())
         slow = PrometheusQuery(server_address=f"{address}/silent", query="up")
         good = PrometheusQuery(server_address=address, query="up")
-        hostile = [Key("hostile", f"scaler-{number}") for number in range(20)]
-        for key in hostile:
-            assert measurements.latest(key, slow) is None
+        for number in range(20):
+            assert measurements.latest(Key("hostile", f"scaler-{number}"), slow) is None
         neighbour = Key("neighbour", "scaler")
         assert measurements.latest(neighbour, good) is None
-        async with asyncio.TaskGroup() as tasks:
-            looks = [tasks.create_task(measurements.reconcile(key)) for key in hostile]
-            async with asyncio.timeout(4):
-                await silent.wait()
-                assert await measurements.reconcile(neighbour) == Result(30.0)
-                assert [look.result() for look in looks if look.done()] == [Result(0.5)] * 16
+        async with asyncio.TaskGroup() as tasks, asyncio.timeout(10):
+            tasks.create_task(controller.run())
+            await silent.wait()
+            await read.wait()
+            assert waiting == 4
+            controller.stop()
             open_door.set()
         found = measurements.latest(neighbour, good)
         assert found is not None

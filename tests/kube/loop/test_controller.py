@@ -374,6 +374,34 @@ async def test_a_storm_of_one_kind_does_not_hold_up_another(
     assert order.index("calm") < 100
 
 
+@pytest.mark.parametrize(("workers", "share"), [(16, 12), (4, 3), (2, 1), (1, 1)])
+async def test_looks_that_take_long_leave_workers_to_other_namespaces(
+    setup: Setup, maps: Cache[ConfigMap], workers: int, share: int
+) -> None:
+    go_on = asyncio.Event()
+    begun: list[str] = []
+
+    async def reconcile(key: Key) -> Result:
+        begun.append(key.namespace)
+        if key.namespace == "slow":
+            await go_on.wait()
+        return Result()
+
+    controller = setup.controller(reconcile, For(maps), workers=workers)
+    async with setup.running(controller):
+        for number in range(100):
+            maps.saw(ConfigMap(metadata=meta(f"map-{number}", "slow")))
+        await setup.clock.settle()
+        assert begun == ["slow"] * share
+        for number in range(20):
+            maps.saw(ConfigMap(metadata=meta(f"map-{number}", "quick")))
+        await setup.clock.settle()
+        assert begun.count("quick") == (20 if share < workers else 0)
+        go_on.set()
+        await setup.clock.settle()
+    assert len(begun) == 120
+
+
 async def test_stopping_lets_the_look_that_is_under_way_finish_and_begins_no_other(
     setup: Setup, maps: Cache[ConfigMap]
 ) -> None:

@@ -24,15 +24,17 @@ def space(key: str) -> str:
 class QueueMachine(RuleBasedStateMachine):
     """Every order of calls: the same keys in the same order as from the model, each with one worker."""
 
-    @initialize()
-    def begin(self) -> None:
+    @initialize(most=st.sampled_from([None, 1, 2]))
+    def begin(self, most: int | None) -> None:
         self.loop = asyncio.new_event_loop()
         self.clock = ManualClock()
         self.metrics = Metrics()
-        self.queue: Queue[str] = Queue("test", self.clock, self.metrics, namespace=space)
+        self.queue: Queue[str] = Queue("test", self.clock, self.metrics, namespace=space, most=most)
+        self.most = len("xyz") * 3 if most is None else most
         self.ready: list[str] = []  # in the order in which they came
         self.turns: list[str] = []  # the namespaces of these, the next one first
         self.lenient: dict[str, float] = {}  # since when, of those who let others by
+        self.lenient_turns: list[str] = []
         self.taken: set[str] = set()
         self.again: dict[str, bool] = {}  # asked for while taken, and whether it can wait
         self.later: dict[str, float] = {}
@@ -51,6 +53,8 @@ class QueueMachine(RuleBasedStateMachine):
             self.again[key] = can_wait and self.again.get(key, True)
         elif can_wait and key not in self.ready:
             self.lenient.setdefault(key, self.clock.monotonic())
+            if space(key) not in self.lenient_turns:
+                self.lenient_turns.append(space(key))
         elif not can_wait and key not in self.ready:
             self.lenient.pop(key, None)
             self.line_up(key)
@@ -66,6 +70,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.ready.append(key)
         if space(key) not in self.turns:
             self.turns.append(space(key))
+        self.lenient_turns = [one for one in self.lenient_turns if one in map(space, self.lenient)]
 
     @rule(key=KEYS, can_wait=st.booleans())
     def add(self, key: str, *, can_wait: bool) -> None:
@@ -90,7 +95,25 @@ class QueueMachine(RuleBasedStateMachine):
     async def _add_after(self, key: str, seconds: float) -> None:
         self.queue.add_after(key, seconds)
 
-    @precondition(lambda self: self.ready or self.lenient)
+    def has_room(self, key: str) -> bool:
+        return sum(space(one) == space(key) for one in self.taken) < self.most
+
+    def something_can_be_taken(self) -> bool:
+        return any(map(self.has_room, (*self.ready, *self.lenient)))
+
+    @precondition(lambda self: not self.something_can_be_taken())
+    @rule()
+    def wait_in_vain(self) -> None:
+        self.run(self._wait_in_vain())
+
+    async def _wait_in_vain(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            waiting = group.create_task(self.queue.get())
+            for _ in range(3):
+                await asyncio.sleep(0)
+            assert waiting.cancel()
+
+    @precondition(lambda self: self.something_can_be_taken())
     @rule()
     def get(self) -> None:
         key = self.run(self.queue.get())
@@ -100,13 +123,18 @@ class QueueMachine(RuleBasedStateMachine):
         self.later.pop(key, None)
 
     def next(self) -> str:
-        """The first of the namespace whose turn it is; if nobody else waits, one who lets others by."""
+        """The first of the namespace whose turn it is; if nobody else can go, one who lets others by."""
         self.promote()
-        if not self.ready:
-            first = next(iter(self.lenient))
+        if not any(map(self.has_room, self.ready)):
+            turn = next(one for one in self.lenient_turns if self.has_room(one))
+            first, *others = (key for key in self.lenient if space(key) == turn)
             del self.lenient[first]
+            self.lenient_turns.remove(turn)
+            if others:
+                self.lenient_turns.append(turn)
             return first
-        turn = self.turns.pop(0)
+        turn = next(one for one in self.turns if self.has_room(one))
+        self.turns.remove(turn)
         first, *others = (key for key in self.ready if space(key) == turn)
         self.ready.remove(first)
         if others:
@@ -149,7 +177,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.promote()
         self.queue._promote()
         assert set(self.ready) == set(self.queue._ready)
-        assert self.lenient.keys() == self.queue._lenient.keys()
+        assert set(self.lenient) == set(self.queue._lenient)
         self.ready = list(self.queue._ready)
         self.turns = list(dict.fromkeys(map(space, self.ready)))
 
@@ -321,6 +349,21 @@ async def test_a_neighbour_who_can_wait_is_next_after_a_second_although_a_thousa
     assert [await queue.get() for _ in range(2)] == ["x0", "x1"]
     await clock.advance(LENIENCE + 0.1)
     assert [await queue.get() for _ in range(2)] == ["x2", "y"]
+
+
+async def test_looks_that_take_for_ever_leave_workers_to_the_neighbours(clock: ManualClock) -> None:
+    queue = Queue("test", clock, Metrics(), namespace=space, most=3)
+    for number in range(1000):
+        queue.add(f"x{number}")
+    slow = [await queue.get() for _ in range(3)]
+    async with asyncio.TaskGroup() as workers:
+        free = workers.create_task(queue.get())
+        await clock.settle()
+        assert not free.done()
+        queue.add("y", can_wait=True)
+        assert await free == "y"
+    queue.done(slow.pop())
+    assert await queue.get() == "x3"
 
 
 @given(st.lists(st.sampled_from("xyz"), max_size=60))
