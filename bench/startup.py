@@ -1,18 +1,20 @@
-"""How long commands take from Enter to the prompt, beside an empty Python and beside kubectl.
+"""How long commands take from Enter to the prompt, and the operator until it is ready, beside kubectl.
 
     python bench/startup.py [N]            15 runs of each unless told otherwise
 
 CPU time of the whole process, the least and the middle of N runs, and the middle of the time on the clock.
 The byte code of all modules is there already, as after the first run on any machine. `plan list` talks to a
-real API server with 10 plans.
+real API server with 10 plans; so does the operator, without and with webhooks.
 """
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
@@ -60,12 +62,52 @@ def row(name: str, command: list[str], env: dict[str, str], runs: int) -> tuple[
     return name, min(cpu), median(cpu), 1000 * median(cost.clock for cost in costs)
 
 
+def until_ready(arguments: list[str], env: dict[str, str]) -> Cost:
+    """What an operator has used when it first says that it is ready."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    begun = time.perf_counter()
+    command = [sys.executable, *COMMAND, "operator", f"--listen={address}", *arguments]
+    with subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while not is_ready(f"http://{address}/readyz"):
+            assert process.poll() is None, command
+            time.sleep(0.01)
+        clock = time.perf_counter() - begun
+        used = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        process.terminate()
+    ticks = sum(map(int, used[11:15]))  # of itself and of processes that it has started and that are over
+    return Cost(ticks / os.sysconf("SC_CLK_TCK"), clock)
+
+
+def is_ready(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5):  # noqa: S310 — our own, by http
+            return True
+    except OSError:
+        return False
+
+
+def operator_row(
+    name: str, arguments: list[str], env: dict[str, str], runs: int
+) -> tuple[str, float, float, float]:
+    until_ready(arguments, env)  # makes the database, the certificates and the byte code
+    costs = [until_ready(arguments, env) for _ in range(runs)]
+    cpu = [1000 * cost.cpu for cost in costs]
+    return name, min(cpu), median(cpu), 1000 * median(cost.clock for cost in costs)
+
+
 def measured(env: dict[str, str], kubectl: str, runs: int) -> Iterator[tuple[str, float, float, float]]:
     yield row("python -c pass", [sys.executable, "-c", "pass"], env, runs)
     for words in ("--version", "--help", "plan --help", "plan list"):
         yield row(f"hibernator {words}", [sys.executable, *COMMAND, *words.split()], env, runs)
     for words in ("version --client", "get hibernateplans"):
         yield row(f"kubectl {words}", [kubectl, *words.split()], env, runs)
+    with tempfile.TemporaryDirectory() as made:
+        alone = [f"--database=sqlite:///{made}/audit.db", "--no-leader-elect"]
+        yield operator_row("hibernator operator, until ready", alone, env, runs)
+        webhooks = ["--webhook-listen=127.0.0.1:19443", "--webhook-url=https://127.0.0.1:19443"]
+        yield operator_row("… with webhooks", [*alone, *webhooks], env, runs)
 
 
 def main(runs: int) -> None:
@@ -73,6 +115,7 @@ def main(runs: int) -> None:
     with tempfile.TemporaryDirectory() as made, running(Path(made, "cluster"), binaries) as cluster:
         cluster.kubectl("apply", "--server-side", "-f", str(CRDS))
         cluster.until_established()
+        cluster.kubectl("create", "namespace", "hibernator-system")
         plans = "---".join(PLAN.format(number=number) for number in range(PLANS))
         cluster.kubectl("apply", "-f", "-", input=plans)
         code = {"PYTHONPYCACHEPREFIX": str(Path(made, "code"))}

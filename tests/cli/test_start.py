@@ -14,6 +14,7 @@ from hibernator.cli.commands import COMMANDS
 from hibernator.cli.lazy import loaded
 from hibernator.cli.main import app
 from support.cluster import ClusterInTest
+from support.packages import others
 from support.plan_scenes import PlanScene, noop, plan
 
 _IMPORTED = """
@@ -29,18 +30,6 @@ KUBERNETES = {
     *("aiohappyeyeballs", "aiohttp", "aiosignal", "attr", "frozenlist", "idna", "msgspec", "multidict"),
     *("propcache", "typing_extensions", "whenever", "yaml", "yarl"),
 }
-# Of these some are there or not by the platform and by what else is installed.
-AT_WILL = {
-    "_yaml",
-    "cython_runtime",
-    "brotli",
-    "zstandard",
-    "aiodns",
-    "backports",
-    "tzdata",
-    "sitecustomize",
-    "google",
-}
 FRONT = {"commands", "exits", "lazy", "main", "plain"}
 
 
@@ -55,13 +44,6 @@ def imported(*arguments: str) -> set[str]:
         check=True,
     )
     return set(json.loads(done.stderr.splitlines()[-1]))
-
-
-def others(modules: set[str]) -> set[str]:
-    """The packages of others among them."""
-    names = {name.partition(".")[0] for name in modules}
-    private = {name for name in names if name.startswith("_")}
-    return names - set(sys.stdlib_module_names) - {"hibernator"} - AT_WILL - private
 
 
 def ours(modules: set[str]) -> set[str]:

@@ -54,9 +54,29 @@ def test_the_last_stage_installs_nothing_and_takes_only_what_was_built() -> None
     assert [step.rest for step in last if step.instruction in {"COPY", "ADD"}] == [
         "--from=build /opt/hibernator /opt/hibernator"
     ]
-    assert [step.rest for step in last if step.instruction == "RUN"] == [
-        "python -m pip uninstall --yes --root-user-action ignore pip"
+    assert [step.rest.split(" -")[1] for step in last if step.instruction == "RUN"] == [
+        "m pip uninstall",
+        "m compileall",
     ]
+
+
+def test_nothing_is_compiled_at_a_start(tmp_path: Path) -> None:
+    """Neither ours and our libraries' nor Python's own, whose bytecode the base image leaves out."""
+    build, last = stages()
+    *_, step = [step.rest for step in last if step.instruction == "RUN"]
+    installed = [step.rest for step in build if " --python /opt/hibernator install " in step.rest]
+    assert all("--no-compile" in each for each in installed)
+    assert "PYTHONDONTWRITEBYTECODE=1" in only(last, "ENV")
+
+    library, venv = tmp_path / "usr" / "python3.13", tmp_path / "venv" / "lib" / "package"
+    for folder in (library, venv, library / "test"):
+        folder.mkdir(parents=True)
+        (folder / "module.py").write_text("A = 1\n" if folder.name != "test" else "no Python")
+    here = step.replace("/usr/local/lib", str(library.parent)).replace(
+        "/opt/hibernator", str(tmp_path / "venv")
+    )
+    subprocess.run(["sh", "-c", here.replace("python", sys.executable, 1)], check=True)
+    assert {made.parent.parent for made in tmp_path.rglob("*.pyc")} == {library, venv}
 
 
 @pytest.mark.parametrize(

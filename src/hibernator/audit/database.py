@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, Self
 
-import asyncpg
 from sqlalchemy import URL, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
@@ -26,11 +25,9 @@ _CONNECT_SECONDS: Final = 5
 _WRITE_SECONDS: Final = 15
 _READ_SECONDS: Final = 120  # a person who looks for something rare in years of events is patient
 
-_FAILURES: Final = (
+_FAILURES: Final[tuple[type[Exception], ...]] = (
     SQLAlchemyError,
     sqlite3.Error,
-    asyncpg.PostgresError,
-    asyncpg.InterfaceError,
     OSError,  # includes TimeoutError
 )
 
@@ -47,9 +44,14 @@ class Database:
         self.name = shown(url)
         self.is_postgres = parsed.get_backend_name() == "postgresql"
         if self.is_postgres:
-            self.engine = _postgres(parsed, read_only=read_only)
+            from hibernator.audit.postgres import FAILURES, engine  # the driver, only where it is needed
+
+            seconds = _READ_SECONDS if read_only else _WRITE_SECONDS
+            self.engine = engine(parsed, _CONNECT_SECONDS, seconds, read_only=read_only)
+            self._failures = _FAILURES + FAILURES
             self._file = None
         else:
+            self._failures = _FAILURES
             self._file = Path(parsed.database or "")
             self._known: tuple[int, int] | None = (
                 None  # the file that is open, which a name alone does not tell
@@ -69,7 +71,7 @@ class Database:
             await self._find_file()
             async with self.engine.begin() as connection:
                 yield connection
-        except _FAILURES as error:
+        except self._failures as error:
             raise AuditUnavailable(
                 f"The audit database {self.name} cannot be used: {_why(error)}."
             ) from error
@@ -144,26 +146,6 @@ def _parse(url: str) -> URL:
     if backend not in {"sqlite", "postgresql", "postgres"}:
         raise ValueError(f"The database URL begins with {backend!r}; only sqlite and postgresql are known.")
     return parsed.set(drivername="sqlite" if backend == "sqlite" else "postgresql")
-
-
-def _postgres(url: URL, *, read_only: bool) -> AsyncEngine:
-    dsn = url.render_as_string(hide_password=False)
-
-    async def connect() -> Any:
-        # asyncpg reads the URL itself, so that sslmode, passfile and several hosts work as in libpq.
-        return await asyncpg.connect(
-            dsn,
-            timeout=_CONNECT_SECONDS,
-            command_timeout=_READ_SECONDS if read_only else _WRITE_SECONDS,
-            server_settings={
-                "application_name": "hibernator",
-                "default_transaction_read_only": "on" if read_only else "off",
-            },
-        )
-
-    return create_async_engine(
-        "postgresql+asyncpg://", async_creator=connect, pool_size=4, max_overflow=0, pool_pre_ping=True
-    )
 
 
 def _sqlite(file: Path, *, read_only: bool) -> AsyncEngine:

@@ -9,9 +9,6 @@ import base64
 from dataclasses import dataclass, field
 from typing import Final
 
-from botocore.auth import SigV4QueryAuth
-from botocore.awsrequest import AWSRequest
-
 from hibernator.executors.aws import AwsAccount, AwsRefusedError
 from hibernator.executors.connections import Unusable
 from hibernator.executors.gcp import GcpProject, GcpRefusedError
@@ -146,14 +143,8 @@ class GkeGrants:
 
 async def eks_token(account: AwsAccount, cluster: str) -> str:
     """A question to AWS, signed for one cluster, as `aws eks get-token` makes it."""
-    credentials = await account.credentials()
     server = account.endpoint or f"https://sts.{account.region}.amazonaws.com"
-    request = AWSRequest(
-        method="GET",
-        url=f"{server.rstrip('/')}/",
-        params={"Action": "GetCallerIdentity", "Version": "2011-06-15"},
-        headers={"x-k8s-aws-id": cluster},
-    )
-    SigV4QueryAuth(credentials, "sts", account.region, expires=_SIGNED_SECONDS).add_auth(request)
-    packed = base64.urlsafe_b64encode(request.prepare().url.encode()).rstrip(b"=")
+    question = {"Action": "GetCallerIdentity", "Version": "2011-06-15"}
+    url = await account.signed(f"{server.rstrip('/')}/", question, {"x-k8s-aws-id": cluster}, _SIGNED_SECONDS)
+    packed = base64.urlsafe_b64encode(url.encode()).rstrip(b"=")
     return f"k8s-aws-v1.{packed.decode()}"
