@@ -26,9 +26,8 @@ from whenever import Instant
 
 from _table import show
 from hibernator.api.aianalysis import ANALYSES, AIAnalysis
-from hibernator.api.core import NAMESPACES
+from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
 from hibernator.api.crd import manifest
-from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
 from hibernator.api.kinds import DEFINITIONS
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
 from hibernator.api.remediationrequest import REMEDIATIONS

@@ -34,9 +34,8 @@ from hibernator.audit.chain import GENESIS, Entry, Link, append
 from hibernator.audit.database import Database
 from hibernator.audit.event import Actor, AuditEvent, Resource, as_text, event
 from hibernator.audit.migrate import migrate
-from hibernator.audit.months import make_partition, month_of
 from hibernator.audit.schema import COLUMNS, to_values
-from hibernator.audit.store import Store
+from hibernator.audit.store import Store, make_partition, month_of
 from hibernator.audit.trail import BATCH, Trail
 from hibernator.audit.verification import verify
 from hibernator.kube import logging

@@ -20,9 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from _table import show
-from hibernator.api.core import DEPLOYMENTS, NAMESPACES, Deployment
+from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS, NAMESPACES, Deployment
 from hibernator.api.crd import manifest
-from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
 from hibernator.api.hibernateplan import PLANS
 from hibernator.api.kinds import DEFINITIONS
 from hibernator.controllers.hibernateplan_runs import AT_ONCE

@@ -34,9 +34,8 @@ import msgspec
 from whenever import Instant
 
 from _table import show
-from hibernator.api.core import DEPLOYMENTS, NAMESPACES, Deployment
+from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS, NAMESPACES, Deployment
 from hibernator.api.crd import manifest
-from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
 from hibernator.api.kinds import DEFINITIONS
 from hibernator.api.timewindowscaler import SCALERS
 from hibernator.controlplane.binaries import Binaries, find_or_build

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from hibernator.controlplane import caches
-from hibernator.controlplane.build import build_module
+from hibernator.controlplane.build import build_module, fetch
 from hibernator.controlplane.golang import Go, go_for_building
-from hibernator.controlplane.gomodule import fetch
 from hibernator.controlplane.locks import FileLock
 from hibernator.controlplane.progress import PlainReporter, Reporter
 from hibernator.controlplane.versions import Module

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from api.objects import Json
+from hibernator.api.meta import OBJECT_NAME, SHORT_NAME
 from hibernator.api.people import EMAIL
-from hibernator.api.references import OBJECT_NAME, SHORT_NAME
 from hibernator.api.schema import Schema
 from hibernator.api.windows import RELAXED_DAY, RELAXED_TIME, STRICT_TIME
 

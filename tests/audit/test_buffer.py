@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hibernator.audit.buffer import Buffer
+from hibernator.audit.trail import Buffer
 from support.trail import sleeps, slept
 
 

@@ -15,10 +15,9 @@ from whenever import Instant, YearMonth
 from hibernator.audit.chain import GENESIS
 from hibernator.audit.database import Database
 from hibernator.audit.event import transition_id
-from hibernator.audit.months import remove_before
 from hibernator.audit.reading import Filter, Reader
 from hibernator.audit.schema import CHAIN, INBOX
-from hibernator.audit.store import Store, Superseded
+from hibernator.audit.store import Store, Superseded, remove_before
 from hibernator.audit.verification import verify
 from support.audit_lives import LEFT_BY_OTHERS, OWN, write
 from support.mortal import Fate, Nursery

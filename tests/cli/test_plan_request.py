@@ -8,10 +8,15 @@ from pathlib import Path
 import pytest
 from whenever import Instant
 
-from hibernator.api.exceptionstatus import RequiredApproval, ScheduleExceptionStatus
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.meta import ObjectMeta
-from hibernator.api.scheduleexception import PlanReference, ScheduleException, ScheduleExceptionSpec
+from hibernator.api.scheduleexception import (
+    PlanReference,
+    RequiredApproval,
+    ScheduleException,
+    ScheduleExceptionSpec,
+    ScheduleExceptionStatus,
+)
 from hibernator.cli import leader
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.periods import at_once, period

@@ -10,7 +10,7 @@ from hibernator.api.meta import Condition, ObjectMeta
 from hibernator.api.timewindowscaler import TimeWindowScaler, TimeWindowScalerSpec, TimeWindowScalerStatus
 from hibernator.decisions.conditions import find
 from hibernator.decisions.scaling import Place, Workload
-from hibernator.decisions.timewindowscaler_terms import Decision, Pace, Seen
+from hibernator.decisions.timewindowscaler_case import Decision, Pace, Seen
 from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays
 from hibernator.schedule.scaler import ScalerTimeline
 

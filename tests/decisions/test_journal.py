@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
-from hibernator.api.journal import MOST_UNTOLD, Transition
+from hibernator.api.meta import MOST_UNTOLD, Transition
 from hibernator.api.planstatus import HibernatePlanStatus
 from hibernator.decisions.hibernateplan_journal import journaled
 from hibernator.decisions.journal import News, noted

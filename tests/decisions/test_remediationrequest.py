@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from whenever import Instant
 
 from hibernator.api.aianalysis import AIAnalysis
-from hibernator.api.meta import ObjectMeta
-from hibernator.api.references import OBJECT_NAME, LocalReference
+from hibernator.api.meta import OBJECT_NAME, LocalReference, ObjectMeta
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
 from hibernator.api.remediationrequest import RemediationRequest
 from hibernator.decisions.remediationrequest import (

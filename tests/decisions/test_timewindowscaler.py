@@ -10,7 +10,7 @@ from whenever import Instant, TimeDelta
 
 from decisions.scaler_seen import MONDAY_10, ON_TIME, bodies, condition, deployment, seen
 from hibernator.decisions.timewindowscaler import SETTLE_SECONDS, decide, spread
-from hibernator.decisions.timewindowscaler_terms import LONGEST_SECONDS, Pace
+from hibernator.decisions.timewindowscaler_case import LONGEST_SECONDS, Pace
 
 
 def test_a_target_that_differs_is_written_first_and_the_status_trails() -> None:

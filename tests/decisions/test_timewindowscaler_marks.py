@@ -11,7 +11,7 @@ from decisions.scaler_seen import MONDAY_10, bodies, deployment, place, seen
 from hibernator.api.timewindowscaler import TimeWindowScalerStatus
 from hibernator.decisions.scaler_mark import ANNOTATION, Mark, read_mark
 from hibernator.decisions.timewindowscaler import decide
-from hibernator.decisions.timewindowscaler_terms import Trouble
+from hibernator.decisions.timewindowscaler_case import Trouble
 
 LATER = MONDAY_10 + TimeDelta(minutes=7)
 

@@ -9,7 +9,7 @@ from whenever import Instant, TimeDelta
 
 from decisions.scaler_seen import MONDAY_10, bodies, condition, deployment, seen, spec
 from hibernator.decisions.timewindowscaler import decide
-from hibernator.decisions.timewindowscaler_terms import Seen
+from hibernator.decisions.timewindowscaler_case import Seen
 from hibernator.schedule.holidays import Holidays
 from hibernator.schedule.scaler import ScalerTimeline
 

@@ -8,7 +8,7 @@ from whenever import TimeDelta
 from decisions.scaler_seen import MONDAY_10, bodies, condition, deployment, seen
 from hibernator.api.problem import Problem
 from hibernator.decisions.timewindowscaler import decide, refused
-from hibernator.decisions.timewindowscaler_terms import Trouble
+from hibernator.decisions.timewindowscaler_case import Trouble
 
 
 def test_whoever_sets_the_target_back_each_time_starts_no_race() -> None:

@@ -6,13 +6,13 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from hibernator.controllers import remediationpolicy
+from hibernator.controllers import remediation
 from hibernator.decisions import (
     aianalysis,
     connectors,
     remediationapprovalrequest,
     remediationrequest,
-    timewindowscaler_terms,
+    timewindowscaler_case,
 )
 from hibernator.decisions.hibernateplan_words import EventReason
 from hibernator.decisions.scheduleexception_status import Reason
@@ -23,14 +23,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "events.md"
 @pytest.mark.parametrize(
     ("kind", "reasons"),
     [
-        ("TimeWindowScaler", get_args(get_type_hints(timewindowscaler_terms.Tell)["reason"])),
+        ("TimeWindowScaler", get_args(get_type_hints(timewindowscaler_case.Tell)["reason"])),
         ("HibernatePlan", get_args(EventReason)),
         ("CloudProvider", get_args(connectors.Reason)),
         ("ScheduleException", get_args(Reason)),
         ("AIAnalysis", get_args(aianalysis.EventReason)),
         ("RemediationRequest", get_args(remediationrequest.Reason)),
         ("RemediationApprovalRequest", get_args(remediationapprovalrequest.Reason)),
-        ("ConfigMap of the approval policy", get_args(remediationpolicy.Reason)),
+        ("ConfigMap of the approval policy", get_args(remediation.Reason)),
     ],
 )
 def test_every_reason_of_an_event_is_in_the_reference(kind: str, reasons: tuple[str, ...]) -> None:

@@ -11,7 +11,7 @@ from typing import Final, get_args
 
 import pytest
 
-from hibernator.api.exceptionstatus import ExceptionState
+from hibernator.api.scheduleexception import ExceptionState
 from support.command import hibernator
 from support.pages import PAGES, ROOT, Block, blocks
 

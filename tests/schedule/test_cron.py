@@ -12,8 +12,8 @@ from hibernator.schedule.cron import (
     convert_schedule_to_cron,
     cron_to_off_hours,
 )
-from hibernator.schedule.cron_fields import MINUTES_A_DAY, MINUTES_A_WEEK, firings
 from hibernator.schedule.errors import ScheduleError
+from hibernator.schedule.sleeps import MINUTES_A_DAY, MINUTES_A_WEEK, firings
 from schedule.brute import BruteWindow
 from schedule.builders import EVERY_DAY, WEEKDAYS, plan, window
 from schedule.strategies import off_hours

@@ -7,10 +7,10 @@ from hypothesis import given, strategies as st
 from whenever import Instant
 
 from hibernator.schedule.daysoff import DaysOff
-from hibernator.schedule.explanation import Explanation, Rule
 from hibernator.schedule.holidays import Holidays, load_holidays
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.scaler import ScalerTimeline
+from hibernator.schedule.timeline import Explanation, Rule
 from schedule import brute
 from schedule.builders import WEEKDAYS, at, exception, plan, scaler, utc, window
 from schedule.strategies import exceptions_near, holidays_near, off_hours, scalings, weeks

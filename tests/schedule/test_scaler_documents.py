@@ -8,9 +8,9 @@ from whenever import TimeDelta
 from hibernator.schedule.errors import ScheduleError, UnknownTimezoneError
 from hibernator.schedule.grace import apply_grace
 from hibernator.schedule.holidays import Holidays
-from hibernator.schedule.labels import label
 from hibernator.schedule.problems import check_scaler
 from hibernator.schedule.scaler import ScalerTimeline
+from hibernator.schedule.scaler_words import label
 from hibernator.schedule.verdicts import Reason
 from hibernator.schedule.zones import zone_of
 from schedule.builders import at, scaler, story, utc

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from hypothesis import given, strategies as st
 from whenever import available_timezones
 
-from hibernator.schedule.steps import Steps
+from hibernator.schedule.spans import Steps
 from hibernator.schedule.ticks import MINUTE, from_datetime
 from hibernator.schedule.weekly import Weekly
 from hibernator.schedule.windows import off_hours as read

@@ -5,7 +5,7 @@ from typing import Any
 from whenever import Instant, TimeDelta
 
 from hibernator.api.hibernateplan import Target
-from hibernator.api.references import ConnectorReference
+from hibernator.api.meta import ConnectorReference
 from hibernator.executors.protocol import Executor, Job, Saved
 
 NOW = Instant("2026-03-02T20:00:00Z")

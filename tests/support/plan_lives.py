@@ -32,7 +32,7 @@ from hibernator.executors.gcp import GcpProject
 from hibernator.executors.logins import Doors, Login
 from hibernator.kube import credentials
 from hibernator.kube.auditspool import AuditSpool
-from hibernator.kube.caches import Caches
+from hibernator.kube.cache import Caches
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Controller, Key
 from hibernator.kube.events import Recorder

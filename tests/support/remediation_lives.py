@@ -19,7 +19,7 @@ from hibernator.controllers.means import Means
 from hibernator.controllers.remediation import remediation_controllers
 from hibernator.kube import credentials
 from hibernator.kube.auditspool import AuditSpool
-from hibernator.kube.caches import Caches
+from hibernator.kube.cache import Caches
 from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, Key
 from hibernator.kube.errors import Conflict

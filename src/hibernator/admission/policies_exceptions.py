@@ -19,8 +19,7 @@ from hibernator.admission.policies import (
     quoted,
     same,
 )
-from hibernator.api.exceptionstatus import ScheduleExceptionStatus
-from hibernator.api.scheduleexception import EXCEPTIONS
+from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleExceptionStatus
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL
 from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS
 

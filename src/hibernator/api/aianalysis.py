@@ -7,9 +7,17 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from hibernator.api.kind import Kind
-from hibernator.api.meta import Conditions, Model, Object, ObservedGeneration, rule, says, unchanged
+from hibernator.api.meta import (
+    Conditions,
+    LocalReference,
+    Model,
+    Object,
+    ObservedGeneration,
+    rule,
+    says,
+    unchanged,
+)
 from hibernator.api.people import ApproverLevels, EscalateAt
-from hibernator.api.references import LocalReference
 from hibernator.api.windows import DURATION
 
 AnalysisPhase = Literal["Pending", "Approving", "Ready", "Rejected"]

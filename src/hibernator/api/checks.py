@@ -12,10 +12,9 @@ from typing import Any
 
 from hibernator.api.kind import Kind
 from hibernator.api.kinds import all_kinds
-from hibernator.api.parts import Document, block, entries, text, texts
-from hibernator.api.plan_checks import check_plan
+from hibernator.api.meta import OBJECT_NAME, SHORT_NAME
+from hibernator.api.plan_checks import Document, block, check_plan, entries, text, texts
 from hibernator.api.problem import Problem
-from hibernator.api.references import OBJECT_NAME, SHORT_NAME
 from hibernator.api.schema import Schema, schema_of_object
 from hibernator.api.structural import MOST_PROBLEMS, check, guess
 

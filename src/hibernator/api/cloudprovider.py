@@ -4,10 +4,17 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from hibernator.api.journal import Journal
 from hibernator.api.kind import Kind
-from hibernator.api.meta import Conditions, Model, Object, ObservedGeneration, rule, says
-from hibernator.api.references import SecretReference
+from hibernator.api.meta import (
+    Conditions,
+    Journal,
+    Model,
+    Object,
+    ObservedGeneration,
+    SecretReference,
+    rule,
+    says,
+)
 
 CloudType = Literal["aws", "gcp"]
 

@@ -6,12 +6,12 @@ patch it.
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import NewType
+from typing import Annotated, Any, NewType
 
 import msgspec
 
 from hibernator.api.kind import Kind
-from hibernator.api.meta import Model, Object
+from hibernator.api.meta import Model, Object, ObjectMeta, says
 
 # The API server refuses a MicroTime without exactly six decimals, and a datetime on a whole second would
 # be encoded with none. So it stays text here.
@@ -140,3 +140,103 @@ DEPLOYMENTS = Kind(Deployment, "apps", "v1", "Deployment", "deployments")
 STATEFUL_SETS = Kind(StatefulSet, "apps", "v1", "StatefulSet", "statefulsets")
 DAEMON_SETS = Kind(DaemonSet, "apps", "v1", "DaemonSet", "daemonsets")
 LEASES = Kind(Lease, "coordination.k8s.io", "v1", "Lease", "leases")
+
+
+class HolidayMap(Object):
+    """A ConfigMap that may hold holidays."""
+
+    def __post_init__(self) -> None:
+        full = self.metadata
+        kept = ObjectMeta(
+            name=full.name,
+            namespace=full.namespace,
+            uid=full.uid,
+            resource_version=full.resource_version,
+        )
+        msgspec.structs.force_setattr(self, "metadata", kept)
+
+
+HOLIDAY_MAPS = Kind(HolidayMap, "", "v1", "ConfigMap", "configmaps", partial=True)
+
+
+class ScaleTarget(Model):
+    """KEDA may leave out everything but the name; it then means a Deployment."""
+
+    name: str
+    api_version: str = "apps/v1"
+    kind: str = "Deployment"
+
+
+class HorizontalPodAutoscalerSpec(Model):
+    scale_target_ref: ScaleTarget
+    max_replicas: int
+    min_replicas: int = 1
+
+
+class HorizontalPodAutoscaler(Object, kw_only=True):
+    spec: HorizontalPodAutoscalerSpec
+
+
+class ScaledObjectSpec(Model):
+    scale_target_ref: ScaleTarget
+
+
+class ScaledObject(Object, kw_only=True):
+    spec: ScaledObjectSpec
+
+
+class ScaleSpec(Model):
+    replicas: int = 0
+
+
+class ScaleStatus(Model):
+    replicas: int = 0
+
+
+class Scale(Object):
+    """What the scale subresource shows of an object of any kind."""
+
+    spec: Annotated[ScaleSpec, says("How many are asked for.")] = ScaleSpec()
+    status: Annotated[ScaleStatus, says("How many there are.")] = ScaleStatus()
+
+
+HORIZONTAL_POD_AUTOSCALERS = Kind(
+    HorizontalPodAutoscaler, "autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers"
+)
+SCALED_OBJECTS = Kind(ScaledObject, "keda.sh", "v1alpha1", "ScaledObject", "scaledobjects")
+
+
+class Names(Model):
+    kind: str
+    plural: str
+
+
+class Subresources(Model):
+    scale: dict[str, Any] | None = None
+
+
+class ServedVersion(Model):
+    name: str
+    served: bool = True
+    subresources: Subresources = Subresources()
+
+
+class CustomResourceDefinitionSpec(Model):
+    group: str
+    names: Names
+    scope: str = "Namespaced"
+    versions: tuple[ServedVersion, ...] = ()
+
+
+class CustomResourceDefinition(Object, kw_only=True):
+    spec: CustomResourceDefinitionSpec
+
+
+CUSTOM_RESOURCE_DEFINITIONS = Kind(
+    CustomResourceDefinition,
+    "apiextensions.k8s.io",
+    "v1",
+    "CustomResourceDefinition",
+    "customresourcedefinitions",
+    namespaced=False,
+)

@@ -7,9 +7,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from hibernator.api.kind import Kind
-from hibernator.api.meta import Model, Object, rule, says
+from hibernator.api.meta import SHORT_NAME, ConnectorReference, Model, Object, rule, says
 from hibernator.api.planstatus import LONGEST_NAME, MOST_TARGETS, HibernatePlanStatus
-from hibernator.api.references import SHORT_NAME, ConnectorReference
 from hibernator.api.windows import (
     SUBDIVISION_NEEDS_COUNTRY,
     Country,

@@ -2,10 +2,18 @@
 
 from typing import Annotated
 
-from hibernator.api.journal import Journal
 from hibernator.api.kind import Kind
-from hibernator.api.meta import Conditions, Model, Object, ObservedGeneration, rule, says
-from hibernator.api.references import OBJECT_NAME, ProviderReference
+from hibernator.api.meta import (
+    OBJECT_NAME,
+    Conditions,
+    Journal,
+    Model,
+    Object,
+    ObservedGeneration,
+    ProviderReference,
+    rule,
+    says,
+)
 
 
 class KubeconfigReference(Model):

@@ -7,7 +7,7 @@ controller that can say in its status what is wrong with it, and must never brea
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, ClassVar, dataclass_transform
+from typing import Annotated, Any, ClassVar, Literal, dataclass_transform
 
 import msgspec
 
@@ -155,4 +155,62 @@ Conditions = Annotated[
 ObservedGeneration = Annotated[
     int | None,
     says("The generation of the spec that this status speaks about; older than the object's: stale."),
+]
+
+
+# The rules for names are Kubernetes' own: of objects, and of what becomes a label or a part of a name.
+OBJECT_NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+SHORT_NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+
+Namespace = Annotated[
+    str | None, says("Its namespace, when it is not this object's own.", pattern=SHORT_NAME, maxLength=63)
+]
+
+
+class LocalReference(Model):
+    """Another object of the same namespace; the field says of which kind."""
+
+    name: Annotated[str, says("Its name.", pattern=OBJECT_NAME, maxLength=253)]
+
+
+class ProviderReference(Model):
+    name: Annotated[str, says("The name of the CloudProvider.", pattern=OBJECT_NAME, maxLength=253)]
+    namespace: Namespace = None
+
+
+class ConnectorReference(Model):
+    kind: Annotated[Literal["CloudProvider", "K8SCluster"], says("What kind of connector it is.")]
+    name: Annotated[str, says("The name of the connector.", pattern=OBJECT_NAME, maxLength=253)]
+    namespace: Namespace = None
+
+
+class SecretReference(Model):
+    """A Secret beside the object: credentials are never fetched across namespaces."""
+
+    name: Annotated[
+        str, says("The name of a Secret in this object's namespace.", pattern=OBJECT_NAME, maxLength=253)
+    ]
+
+
+MOST_UNTOLD = 500  # some 75 kB; only an object that changes that often while the database is away gets there
+
+
+class Transition(Model):
+    number: Annotated[int, says("Counts the transitions of this object; it names this one for ever.")]
+    type: Annotated[str, says("What happened, as the audit trail calls it.", maxLength=64)]
+    at: Annotated[datetime, says("When.")]
+    message: Annotated[str, says("What happened, in words.", maxLength=4096)] = ""
+    data: Annotated[Mapping[str, int | str], says("What belongs to it, by name.")] = msgspec.field(
+        default_factory=dict
+    )
+
+
+Journal = Annotated[
+    tuple[Transition, ...],
+    says(
+        "What happened last, and all that the audit trail does not have yet.",
+        maxItems=MOST_UNTOLD,
+        x_kubernetes_list_type="map",
+        x_kubernetes_list_map_keys=["number"],
+    ),
 ]

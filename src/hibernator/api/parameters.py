@@ -9,8 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from hibernator.api.meta import Model, says
-from hibernator.api.references import SHORT_NAME
+from hibernator.api.meta import SHORT_NAME, Model, says
 from hibernator.api.windows import DURATION
 
 

@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from hibernator.api.journal import Journal
-from hibernator.api.meta import Conditions, Model, ObservedGeneration, says
+from hibernator.api.meta import Conditions, Journal, Model, ObservedGeneration, says
 
 Phase = Literal["Pending", "Active", "Hibernating", "Hibernated", "WakingUp", "Suspended", "Error"]
 TargetState = Literal["Pending", "Running", "Completed", "Failed", "Aborted", "Skipped"]

@@ -10,9 +10,8 @@ import msgspec
 
 from hibernator.api.aianalysis import ApprovalContext, DeadlineSource
 from hibernator.api.kind import Kind
-from hibernator.api.meta import Conditions, Model, Object, ObservedGeneration, rule, says
+from hibernator.api.meta import Conditions, LocalReference, Model, Object, ObservedGeneration, rule, says
 from hibernator.api.people import ApproverLevels, Channel, Claims, EscalateAt, Groups, User, Words
-from hibernator.api.references import LocalReference
 
 Decision = Literal["", "Approved", "Rejected", "Expired"]
 

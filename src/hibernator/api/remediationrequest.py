@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from hibernator.api.kind import Kind
-from hibernator.api.meta import Conditions, Model, Object, ObservedGeneration, says
-from hibernator.api.references import LocalReference
+from hibernator.api.meta import Conditions, LocalReference, Model, Object, ObservedGeneration, says
 
 RemediationPhase = Literal["Pending", "AwaitingApproval", "Ready", "Rejected"]
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
+from hibernator.api.meta import OBJECT_NAME, SHORT_NAME
 from hibernator.api.people import EMAIL
 from hibernator.api.problem import Problem
-from hibernator.api.references import OBJECT_NAME, SHORT_NAME
 from hibernator.api.schema import INSTANT, Schema
 from hibernator.api.windows import DURATION, RELAXED_DAY, RELAXED_TIME, STRICT_TIME
 

@@ -3,9 +3,8 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from hibernator.api.journal import Journal
 from hibernator.api.kind import Kind
-from hibernator.api.meta import Conditions, Model, Object, ObservedGeneration, says
+from hibernator.api.meta import Conditions, Journal, Model, Object, ObservedGeneration, says
 from hibernator.api.windows import (
     START_IS_NOT_END,
     STRICT_TIME,

@@ -9,11 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+import msgspec
 import yaml
 
+from hibernator.api.kind import Kind
+from hibernator.api.meta import Model, Object
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.decisions.approval import Person, mailbox
 from hibernator.decisions.scheduleexception_request import requester, requester_claims, voters
+from hibernator.kube.client import Client
 
 MOST_GROUPS: Final = 64
 LONGEST_CLAIM: Final = 254
@@ -129,3 +133,38 @@ def _items(text: str) -> list[str]:
         return []
     is_list = isinstance(found, list) and all(isinstance(item, str) for item in found)
     return found if is_list else []
+
+
+class _UserInfo(Model):
+    username: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+
+
+class _Status(Model):
+    user_info: _UserInfo = _UserInfo()
+
+
+class SelfSubjectReview(Object):
+    status: _Status = _Status()
+
+
+_REVIEWS: Final = Kind(
+    SelfSubjectReview,
+    "authentication.k8s.io",
+    "v1",
+    "SelfSubjectReview",
+    "selfsubjectreviews",
+    namespaced=False,
+)
+
+
+async def whoami(client: Client) -> str:
+    """The user name under which the API server knows the one who asks."""
+    return (await client.create(_REVIEWS, {})).status.user_info.username
+
+
+async def who_am_i(client: Client, directory: Directory) -> Person:
+    """The same, with what else is known of them that a role or an address may go by."""
+    found = (await client.create(_REVIEWS, {})).status.user_info
+    return directory.person(found.username, own_groups(found.groups), addresses(found.extra))

@@ -14,17 +14,62 @@ import structlog
 from sqlalchemy import delete, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
-from whenever import Instant, TimeDelta
+from whenever import Instant, TimeDelta, YearMonth
 
-from hibernator.audit import asked, bulk, chain
+from hibernator.audit import asked, chain
 from hibernator.audit.asked import Asked
-from hibernator.audit.chain import Link
+from hibernator.audit.chain import Entry, Link
 from hibernator.audit.checkpoints import TRAIL, Signer
 from hibernator.audit.database import Database
-from hibernator.audit.event import AuditEvent, Resource, event, from_json, to_json
+from hibernator.audit.event import AuditEvent, Resource, as_text, event, from_json, to_json
 from hibernator.audit.migrate import migrate
-from hibernator.audit.months import make_partition, month_of, remove_before, start_of
-from hibernator.audit.schema import CHAIN, EVENTS, INBOX, LIFE, AnyRow
+from hibernator.audit.schema import CHAIN, COLUMNS, EVENTS, INBOX, LIFE, AnyRow, to_values
+
+
+def month_of(moment: Instant) -> YearMonth:
+    return moment.to_fixed_offset().date().year_month()
+
+
+def start_of(month: YearMonth) -> Instant:
+    return Instant.from_utc(month.year, month.month, 1)
+
+
+async def make_partition(connection: AsyncConnection, month: YearMonth) -> None:
+    """Make the partition for a month, unless it is there.
+
+    A finished table is attached, rather than made in place, because that locks out no reader.
+    """
+    name = _partition(month)
+    if await connection.scalar(text("SELECT to_regclass(:name) IS NOT NULL"), {"name": name}):
+        return
+    start, end = start_of(month), start_of(month.add(months=1))
+    await connection.execute(text(f"CREATE TABLE {name} (LIKE audit_events INCLUDING ALL)"))
+    await connection.execute(
+        text(f"ALTER TABLE audit_events ATTACH PARTITION {name} FOR VALUES FROM ('{start}') TO ('{end}')")
+    )
+
+
+async def remove_before(connection: AsyncConnection, month: YearMonth) -> None:
+    """Remove everything that was recorded before this month."""
+    if connection.dialect.name == "sqlite":
+        await connection.execute(delete(EVENTS).where(EVENTS.c.recorded_at < start_of(month)))
+        return
+    found = await connection.scalars(
+        text(
+            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'audit_events'::regclass "
+            "ORDER BY 1"
+        )
+    )
+    # Readers are brief; one that is not must hold up the removal, not everybody behind it.
+    await connection.execute(text("SET LOCAL lock_timeout = '3s'"))
+    for name in found:
+        if name < _partition(month):
+            await connection.execute(text(f"DROP TABLE {name}"))
+
+
+def _partition(month: YearMonth) -> str:
+    return f"audit_events_{month.year:04}_{month.month:02}"
+
 
 # How far the clocks of two replicas may be apart for a repeat to be recognised.
 _CLOCK_SKEW: Final = TimeDelta(hours=24 * 31)
@@ -170,7 +215,7 @@ class Store:
                 await asyncio.sleep(0)
         if self._database.is_postgres:
             await make_partition(connection, month_of(recorded_at))
-        await bulk.insert(connection, entries)
+        await _insert(connection, entries)
         await connection.execute(
             update(CHAIN).values(
                 head_sequence=link.sequence, head_hash=link.hash, head_recorded_at=recorded_at
@@ -189,7 +234,7 @@ class Store:
         # Nothing is recorded before it happens, so that PostgreSQL need not look into older months; unless
         # somebody's clock is ahead, when nothing is certain.
         since = min(times) - _CLOCK_SKEW if max(times) <= now else _EVER
-        for found in await bulk.known(connection, list(fresh), since):
+        for found in await _known(connection, list(fresh), since):
             del fresh[found]
         return list(fresh.values())
 
@@ -222,3 +267,33 @@ async def _lock(connection: AsyncConnection, epoch: int) -> AnyRow:
     if head is None:
         raise Superseded
     return head
+
+
+_INSERT: Final = f"INSERT INTO {EVENTS.name} VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608 — constants
+
+# One parameter for all ids: a list of any length is then the same, already planned statement.
+_KNOWN_SQLITE: Final = text(
+    "SELECT id FROM audit_events WHERE id IN (SELECT value FROM json_each(:ids)) AND recorded_at >= :since"
+)
+_KNOWN_POSTGRES: Final = text(
+    "SELECT id FROM audit_events WHERE id = ANY(CAST(:ids AS text[])) AND recorded_at >= :since"
+)
+
+
+async def _insert(connection: AsyncConnection, entries: Iterable[Entry]) -> None:
+    if connection.dialect.name == "sqlite":
+        await connection.exec_driver_sql(_INSERT, [to_values(entry, as_text) for entry in entries])
+        return
+    raw = await connection.get_raw_connection()
+    driver = raw.driver_connection
+    assert driver is not None  # noqa: S101 — only a closed connection has none
+    records = [to_values(entry, Instant.to_stdlib) for entry in entries]
+    await driver.copy_records_to_table(EVENTS.name, columns=COLUMNS, records=records)
+
+
+async def _known(connection: AsyncConnection, ids: Sequence[str], since: Instant) -> set[str]:
+    """Those of the ids that were recorded since then."""
+    if connection.dialect.name == "sqlite":
+        values = {"ids": msgspec.json.encode(ids).decode(), "since": as_text(since)}
+        return set(await connection.scalars(_KNOWN_SQLITE, values))
+    return set(await connection.scalars(_KNOWN_POSTGRES, {"ids": list(ids), "since": since.to_stdlib()}))

@@ -62,8 +62,7 @@ def list_(
 
     For example: `hibernator exception list --pending --mine -A`
     """
-    from hibernator.approvals.people import Directory
-    from hibernator.approvals.whoami import who_am_i
+    from hibernator.approvals.people import Directory, who_am_i
     from hibernator.cli.exception_list import Filter, columns
     from hibernator.cli.listing import show_list
     from hibernator.demo.pace import clock_of
@@ -186,8 +185,7 @@ def create(
     2026-03-01 --window "20:00-23:00 MON,TUE" --approver bob@company.com`
     """
     from hibernator.api.hibernateplan import PLANS
-    from hibernator.approvals.people import Directory
-    from hibernator.approvals.whoami import who_am_i
+    from hibernator.approvals.people import Directory, who_am_i
     from hibernator.cli.periods import EVERY_DAY, period
     from hibernator.cli.spoken import shown_with_distance
     from hibernator.decisions.scheduleexception_request import requester_notes
@@ -263,8 +261,7 @@ def _show(sight: "Sight", place: Place) -> None:
 
 def _decide(name: str, verdict: "Verdict", reason: str, place: Place, deciding: Deciding) -> None:
     from hibernator.approvals.decision import NotAcceptedError, decide, matter_of
-    from hibernator.approvals.people import Directory
-    from hibernator.approvals.whoami import who_am_i
+    from hibernator.approvals.people import Directory, who_am_i
     from hibernator.cli.exception_word import heard
     from hibernator.decisions.approval import DONE
     from hibernator.demo.pace import now

@@ -8,9 +8,8 @@ from rich.text import Text
 from whenever import Instant
 
 from hibernator.api.core import CONFIG_MAPS
-from hibernator.api.exceptionstatus import HistoryEntry
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
-from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.api.scheduleexception import EXCEPTIONS, HistoryEntry, ScheduleException
 from hibernator.approvals.decision import matter_of
 from hibernator.cli.offline.pictures.ink import Ink
 from hibernator.cli.offline.pictures.strips import Strip, strip

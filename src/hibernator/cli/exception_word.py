@@ -7,10 +7,9 @@ knows addresses and roles: it is waited for a little, and not longer.
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from hibernator.api.exceptionstatus import HistoryEntry
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
-from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.api.scheduleexception import EXCEPTIONS, HistoryEntry, ScheduleException
 from hibernator.cli.exits import CliError
 from hibernator.cli.waiting import until
 from hibernator.decisions.conditions import find

@@ -10,11 +10,9 @@ from typing import Any, Final
 import typer
 from whenever import Instant
 
-from hibernator.api.exceptionstatus import RequiredApproval
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
-from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
-from hibernator.approvals.people import Directory
-from hibernator.approvals.whoami import who_am_i
+from hibernator.api.scheduleexception import EXCEPTIONS, RequiredApproval, ScheduleException
+from hibernator.approvals.people import Directory, who_am_i
 from hibernator.cli.cluster import Session
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.leader import about_the_leader

@@ -54,8 +54,7 @@ def list_(
     For example: `hibernator remediation list --pending -A`
     """
     from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
-    from hibernator.approvals.people import Directory
-    from hibernator.approvals.whoami import who_am_i
+    from hibernator.approvals.people import Directory, who_am_i
     from hibernator.cli.listing import show_list
     from hibernator.cli.remediation_view import asks, columns, order
     from hibernator.demo.pace import clock_of
@@ -150,9 +149,8 @@ def _show(sight: "Sight") -> None:
 
 def _decide(name: str, verdict: "Verdict", reason: str, place: Place, deciding: Deciding) -> None:
     from hibernator.approvals.decision import NotAcceptedError
-    from hibernator.approvals.people import Directory
+    from hibernator.approvals.people import Directory, who_am_i
     from hibernator.approvals.remediation import decide, matter_of
-    from hibernator.approvals.whoami import who_am_i
     from hibernator.cli.remediation_word import heard
     from hibernator.decisions.approval import DONE
     from hibernator.demo.pace import now

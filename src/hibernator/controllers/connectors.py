@@ -20,8 +20,7 @@ from hibernator.audit.trail import Trail
 from hibernator.controllers import journal_audit
 from hibernator.controllers.means import Means
 from hibernator.decisions.conditions import find
-from hibernator.decisions.connectors import READY, Tried, decide
-from hibernator.decisions.connectors_journal import journaled
+from hibernator.decisions.connectors import READY, Tried, decide, journaled
 from hibernator.executors.connections import Unusable
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.protocol import ExecutorError, Permanent, Throttled

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from hibernator.api.core import CONFIG_MAPS
-from hibernator.api.holidaymap import HOLIDAY_MAPS, HolidayMap
+from hibernator.api.core import CONFIG_MAPS, HOLIDAY_MAPS, HolidayMap
 from hibernator.controllers import shared
 from hibernator.controllers.daysoff import MISSING, DaysOffBook
 from hibernator.controllers.daysoff_reading import read

@@ -10,9 +10,8 @@ from typing import Any, Final
 
 from whenever import Instant
 
-from hibernator.api.journal import Transition
 from hibernator.api.kind import Kind
-from hibernator.api.meta import Object
+from hibernator.api.meta import Object, Transition
 from hibernator.audit.asked import deleter
 from hibernator.audit.event import OPERATOR, AuditEvent, Resource, event, person, transition_id
 from hibernator.audit.trail import Trail

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hibernator.audit.trail import Trail
 from hibernator.controllers.daysoff import DaysOffBook
 from hibernator.kube.auditspool import AuditSpool
-from hibernator.kube.caches import Caches
+from hibernator.kube.cache import Caches
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
 from hibernator.kube.events import Recorder

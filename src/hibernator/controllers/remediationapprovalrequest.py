@@ -1,15 +1,17 @@
 """RemediationApprovalRequest: makes a decision of the condition that somebody added, or lets time run out."""
 
-from typing import Final
+from datetime import datetime
+from typing import Any, Final
 
 from msgspec.structs import replace
 from whenever import Instant
 
 from hibernator.api.aianalysis import AIAnalysis
+from hibernator.api.kind import Kind
+from hibernator.api.meta import Model, Object, ObjectMeta
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
 from hibernator.audit.trail import Trail
 from hibernator.controllers.remediation_audit import given, record, request_events
-from hibernator.controllers.remediation_written import written_at
 from hibernator.controllers.scheduleexception import People
 from hibernator.decisions.author import author
 from hibernator.decisions.remediationapprovalrequest import Decision, Seen, decide, said
@@ -20,6 +22,51 @@ from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Key, Result
 from hibernator.kube.events import Recorder
 from hibernator.kube.patch import encode, merge_patch
+
+
+class _Entry(Model):
+    time: datetime | None = None
+    fields_v1: Any = None
+
+
+class _Metadata(ObjectMeta):
+    managed_fields: tuple[_Entry, ...] = ()
+
+
+class _Managed(Object):
+    metadata: _Metadata = _Metadata()
+
+
+_KIND: Final = Kind(
+    _Managed,
+    APPROVAL_REQUESTS.group,
+    APPROVAL_REQUESTS.version,
+    APPROVAL_REQUESTS.kind,
+    APPROVAL_REQUESTS.plural,
+)
+
+
+async def written_at(client: Client, request: RemediationApprovalRequest, condition: str) -> Instant | None:
+    """When a condition was last written; None where the API server does not know."""
+    metadata = request.metadata
+    found = await client.get(_KIND, metadata.name, metadata.namespace)
+    if found.metadata.uid != metadata.uid:
+        return None
+    times = [
+        entry.time
+        for entry in found.metadata.managed_fields
+        if entry.time and _has(entry.fields_v1, condition)
+    ]
+    return Instant(max(times)) if times else None
+
+
+def _has(fields: Any, condition: str) -> bool:
+    for step in ("f:status", "f:conditions", f'k:{{"type":"{condition}"}}'):
+        if not isinstance(fields, dict) or step not in fields:
+            return False
+        fields = fields[step]
+    return True
+
 
 BY_ANALYSIS: Final = "spec.aiAnalysisRef.name"
 

@@ -12,9 +12,8 @@ from weakref import WeakValueDictionary
 from msgspec.structs import replace
 
 from hibernator.api.core import CONFIG_MAPS, ConfigMap
-from hibernator.api.exceptionstatus import Impact
 from hibernator.api.hibernateplan import HibernatePlan
-from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.api.scheduleexception import EXCEPTIONS, Impact, ScheduleException
 from hibernator.approvals.people import Directory, Naming, everybody, read_emails, read_roles
 from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.trail import Trail

@@ -9,8 +9,7 @@ from typing import Final, get_args
 
 from whenever import Instant
 
-from hibernator.api.exceptionstatus import HistoryEntry
-from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.api.scheduleexception import EXCEPTIONS, HistoryEntry, ScheduleException
 from hibernator.audit.event import OPERATOR, AuditEvent, Channel, Resource, event, person
 from hibernator.audit.trail import Trail
 from hibernator.controllers.journal_audit import changed

@@ -6,8 +6,7 @@ from typing import Final
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler, TimeWindowScalerSpec
-from hibernator.kube.cache import Cache
-from hibernator.kube.caches import Caches
+from hibernator.kube.cache import Cache, Caches
 from hibernator.kube.controller import Key
 
 BY_PLAN: Final = "plan"

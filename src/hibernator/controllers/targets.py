@@ -11,15 +11,20 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
-from hibernator.api.autoscaling import (
+from hibernator.api.core import (
+    DAEMON_SETS,
+    DEPLOYMENTS,
     HORIZONTAL_POD_AUTOSCALERS,
     SCALED_OBJECTS,
+    STATEFUL_SETS,
+    CustomResourceDefinition,
+    DaemonSet,
+    Deployment,
     HorizontalPodAutoscaler,
     Scale,
     ScaledObject,
+    StatefulSet,
 )
-from hibernator.api.core import DAEMON_SETS, DEPLOYMENTS, STATEFUL_SETS, DaemonSet, Deployment, StatefulSet
-from hibernator.api.extensions import CustomResourceDefinition
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.decisions import sleepmark

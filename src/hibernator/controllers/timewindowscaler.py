@@ -12,9 +12,8 @@ from typing import Any, Final
 import aiohttp
 from whenever import Instant
 
-from hibernator.api.autoscaling import HORIZONTAL_POD_AUTOSCALERS
 from hibernator.api.conversion import ANNOTATION, effective_spec, settled_annotation
-from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
+from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS, HORIZONTAL_POD_AUTOSCALERS
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler, TimeWindowScalerStatus
 from hibernator.api.timewindowscaler_v1beta1 import TimeWindowScalerSpec
 from hibernator.audit.trail import Trail
@@ -27,7 +26,7 @@ from hibernator.decisions.scaler_before import noting_before, put_back
 from hibernator.decisions.scaler_mark import marked, newest
 from hibernator.decisions.scaling import Patch, Workload
 from hibernator.decisions.timewindowscaler import MOST_SETS, decide, refused
-from hibernator.decisions.timewindowscaler_terms import REFUSED, Decision, Pace, Seen, Trouble
+from hibernator.decisions.timewindowscaler_case import REFUSED, Decision, Pace, Seen, Trouble
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock

@@ -16,7 +16,7 @@ from hibernator.api.timewindowscaler_v1beta1 import ExternalReplicas, TimeWindow
 from hibernator.controllers.daysoff import DaysOffBook
 from hibernator.controllers.measurements import Measurements
 from hibernator.decisions import scaler_timeline
-from hibernator.decisions.timewindowscaler_terms import Trouble
+from hibernator.decisions.timewindowscaler_case import Trouble
 from hibernator.kube.controller import Key
 from hibernator.schedule.calendars import library_version
 from hibernator.schedule.daysoff import DaysOff

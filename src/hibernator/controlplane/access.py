@@ -7,6 +7,7 @@ import http.client
 import json
 import ssl
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -53,3 +54,40 @@ def _decoded(response: http.client.HTTPResponse) -> Any:
     text = response.read().decode()
     is_json = response.headers.get_content_type() == "application/json"
     return json.loads(text) if is_json else text
+
+
+_RESOURCES = {"cpu": "32", "memory": "256Gi", "pods": "110"}
+
+
+def node_name(number: int) -> str:
+    return f"node-{number}"
+
+
+def node_exists(access: Access, number: int) -> bool:
+    """Make the node; whoever got no answer may ask again."""
+    try:
+        access.request("POST", "/api/v1/nodes", _manifest(node_name(number)))
+    except RequestError as error:
+        if error.code != HTTPStatus.CONFLICT:
+            raise
+    return True
+
+
+def node_accepts_pods(access: Access, number: int) -> bool:
+    """Whether it is ready and the node controller has taken the taint of a new node from it."""
+    node: dict[str, Any] = access.request("GET", f"/api/v1/nodes/{node_name(number)}")
+    conditions = {each["type"]: each["status"] for each in node["status"].get("conditions", ())}
+    return conditions.get("Ready") == "True" and not node["spec"].get("taints")
+
+
+def _manifest(node: str) -> dict[str, object]:
+    labels = {
+        "kubernetes.io/hostname": node,
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+        "type": "kwok",
+    }
+    return {
+        "metadata": {"name": node, "labels": labels, "annotations": {"kwok.x-k8s.io/node": "fake"}},
+        "status": {"capacity": _RESOURCES, "allocatable": _RESOURCES},
+    }

@@ -18,9 +18,8 @@ from hibernator.controlplane import auditlog, certs
 from hibernator.controlplane.access import Access
 from hibernator.controlplane.auditlog import Write
 from hibernator.controlplane.binaries import Binaries
-from hibernator.controlplane.directory import remove_if_stale
 from hibernator.controlplane.errors import ControlPlaneError
-from hibernator.controlplane.layout import Layout
+from hibernator.controlplane.layout import Layout, remove_if_stale
 from hibernator.controlplane.locks import is_held, wait_until_free
 from hibernator.controlplane.protocol import Failed, Ready, Report, Spec, State, Step
 

@@ -23,12 +23,11 @@ from pathlib import Path
 
 import msgspec
 
-from hibernator.controlplane import certs, components, nodes
-from hibernator.controlplane.access import Access, RequestError
+from hibernator.controlplane import certs, components
+from hibernator.controlplane.access import Access, RequestError, node_accepts_pods, node_exists, node_name
 from hibernator.controlplane.components import Process
-from hibernator.controlplane.directory import claim, remove
 from hibernator.controlplane.errors import ControlPlaneError
-from hibernator.controlplane.layout import Layout
+from hibernator.controlplane.layout import Layout, claim, remove
 from hibernator.controlplane.protocol import Failed, Ready, Report, Spec, State, Step
 from hibernator.controlplane.tether import tethered
 
@@ -107,9 +106,9 @@ class Supervisor:
         self._spawn(components.scheduler(self._layout))
         self._spawn(components.kwok(self._layout, self._spec.stages))
         for number in numbers:
-            self._until(f"{nodes.name(number)} exists", partial(nodes.exists, access, number))
+            self._until(f"{node_name(number)} exists", partial(node_exists, access, number))
         for number in numbers:
-            self._until(f"{nodes.name(number)} accepts Pods", partial(nodes.accepts_pods, access, number))
+            self._until(f"{node_name(number)} accepts Pods", partial(node_accepts_pods, access, number))
 
     def _start_api_server(self) -> Access:
         """Start it on a free port; somebody may take that port before the server does, so try several."""

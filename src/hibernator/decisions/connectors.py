@@ -4,14 +4,17 @@ Who repairs a connector looks at it meanwhile, so that one which has just failed
 seconds, and then less and less often: each pause is as long as it has been failing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from whenever import Instant
 
-from hibernator.api.meta import Condition
+from hibernator.api.cloudprovider import CloudProvider
+from hibernator.api.k8scluster import K8SCluster
+from hibernator.api.meta import Condition, Transition
 from hibernator.decisions.conditions import Verdict, find, lay_over
+from hibernator.decisions.journal import News, noted, spec_news
 
 READY: Final = "Ready"
 EVERY: Final = 600.0  # seconds between two tries of what works
@@ -83,3 +86,27 @@ def _pause(was: Condition | None, tried: Tried, now: Instant) -> float:
         return SOONEST
     failing = (now - Instant(was.last_transition_time)).total("seconds")
     return max(SOONEST, min(failing, OF_SECRETS if tried.reason in _SECRETS else SOONER))
+
+
+def journaled(
+    found: CloudProvider | K8SCluster,
+    conditions: Sequence[Condition],
+    recorded: Collection[int],
+    now: Instant,
+) -> tuple[Transition, ...]:
+    """The journal that goes with the new conditions."""
+    before = found.status
+    news = (
+        *spec_news(before.observed_generation, found.metadata),
+        *_tried(before.conditions, conditions),
+    )
+    return noted(before.journal, news, recorded, now)
+
+
+def _tried(before: Sequence[Condition], after: Sequence[Condition]) -> Iterator[News]:
+    """Another reason is another trouble; other words for the same one are not."""
+    old, new = find(before, READY), find(after, READY)
+    if new is None or (old and (old.status, old.reason) == (new.status, new.reason)):
+        return
+    works = new.status == "True"
+    yield News("ready" if works else "degraded", "" if works else new.message, {"reason": new.reason})

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 from whenever import Instant
 
-from hibernator.api.exceptionstatus import Impact
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.planstatus import HibernatePlanStatus
-from hibernator.api.scheduleexception import ScheduleException
+from hibernator.api.scheduleexception import Impact, ScheduleException
 from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.spans import Spans, subtract, union

@@ -10,8 +10,7 @@ from typing import Final
 
 from whenever import Instant
 
-from hibernator.api.journal import MOST_UNTOLD, Transition
-from hibernator.api.meta import Condition, ObjectMeta
+from hibernator.api.meta import MOST_UNTOLD, Condition, ObjectMeta, Transition
 from hibernator.decisions.author import author
 from hibernator.decisions.conditions import find, whole_second
 

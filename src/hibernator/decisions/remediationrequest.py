@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from whenever import Instant
 
 from hibernator.api.aianalysis import AIAnalysis
-from hibernator.api.meta import Object, OwnerReference
-from hibernator.api.references import LocalReference
+from hibernator.api.meta import LocalReference, Object, OwnerReference
 from hibernator.api.remediationapprovalrequest import (
     RemediationApprovalRequest,
     RemediationApprovalRequestSpec,

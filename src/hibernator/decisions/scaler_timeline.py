@@ -17,10 +17,9 @@ from hibernator.api.problem import Problem
 from hibernator.api.timewindowscaler import HolidayMode, TimeWindowScaler
 from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.holidays import Holidays
-from hibernator.schedule.labels import label
 from hibernator.schedule.problems import check_scaler
 from hibernator.schedule.scaler import ScalerTimeline
-from hibernator.schedule.scaler_words import ScaledWindow
+from hibernator.schedule.scaler_words import ScaledWindow, label
 from hibernator.schedule.ticks import from_instant
 from hibernator.schedule.verdicts import Reason
 from hibernator.schedule.windows import Window, scaler_window

@@ -11,10 +11,14 @@ from typing import Final, Literal, NamedTuple
 from msgspec.structs import replace
 from whenever import Instant
 
-from hibernator.api.exceptionstatus import ExceptionState, Impact, ScheduleExceptionStatus
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.problem import Problem
-from hibernator.api.scheduleexception import ScheduleException
+from hibernator.api.scheduleexception import (
+    ExceptionState,
+    Impact,
+    ScheduleException,
+    ScheduleExceptionStatus,
+)
 from hibernator.decisions.approval import Outcome, Person, Request, Standing, stand
 from hibernator.decisions.scheduleexception_line import ahead, crowded, taken
 from hibernator.decisions.scheduleexception_request import (

@@ -7,8 +7,13 @@ from typing import Final
 import msgspec
 from whenever import Instant
 
-from hibernator.api.exceptionstatus import Action, Approval, Rejection
-from hibernator.api.scheduleexception import ScheduleException, ScheduleExceptionSpec
+from hibernator.api.scheduleexception import (
+    Action,
+    Approval,
+    Rejection,
+    ScheduleException,
+    ScheduleExceptionSpec,
+)
 from hibernator.decisions.approval import Outcome, Person, Place, Request, Vote, fingerprint
 
 DOMAIN: Final = "hibernator.ardikabs.com"

@@ -7,16 +7,16 @@ from typing import Final, Literal
 import msgspec
 from whenever import Instant
 
-from hibernator.api.exceptionstatus import (
+from hibernator.api.scheduleexception import (
     Action,
     ApprovalState,
     ExceptionState,
     HistoryEntry,
     Impact,
     RequiredApproval,
+    ScheduleException,
     ScheduleExceptionStatus,
 )
-from hibernator.api.scheduleexception import ScheduleException
 from hibernator.decisions.approval import (
     APPROVAL_TIMEOUT,
     OPERATOR,

@@ -17,19 +17,27 @@ from hibernator.decisions.conditions import Verdict, find, lay_over, whole_secon
 from hibernator.decisions.journal import News
 from hibernator.decisions.scaler_mark import Mark
 from hibernator.decisions.sleepmark import MARK
-from hibernator.decisions.timewindowscaler_case import Case, Hold, case_of, drifted, hold_at, is_unrecorded
-from hibernator.decisions.timewindowscaler_journal import DEGRADED, journaled, scaling, told_of
-from hibernator.decisions.timewindowscaler_terms import (
+from hibernator.decisions.timewindowscaler_case import (
     CONTESTED,
+    DEGRADED,
     HIBERNATED,
     LONGEST_SECONDS,
     READY,
     RECONCILING,
     REFUSED,
     UNREADABLE,
+    Case,
     Decision,
+    Hold,
     Pace,
     Seen,
+    case_of,
+    drifted,
+    hold_at,
+    is_unrecorded,
+    journaled,
+    scaling,
+    told_of,
 )
 from hibernator.decisions.timewindowscaler_words import (
     autoscaled,

@@ -1,16 +1,108 @@
 """Where a scaler stands: what shall hold now and why, and how far its target is from that."""
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Final, Literal
 
+import msgspec
 from whenever import Instant
 
+from hibernator.api.problem import Problem
+from hibernator.api.timewindowscaler import TimeWindowScaler, TimeWindowScalerStatus
 from hibernator.decisions.conditions import find
-from hibernator.decisions.scaling import Patch, Workload, is_reached, level, reachable, steps
-from hibernator.decisions.timewindowscaler_terms import HIBERNATED, READY, REFUSED, Seen
+from hibernator.decisions.journal import News, by_author, degraded_news, noted, spec_news
+from hibernator.decisions.scaler_before import Before
+from hibernator.decisions.scaler_mark import Mark, as_data
+from hibernator.decisions.scaling import Autoscaler, Patch, Workload, is_reached, level, reachable, steps
 from hibernator.schedule.grace import apply_grace
-from hibernator.schedule.labels import OFF_HOURS
+from hibernator.schedule.scaler import ScalerTimeline
+from hibernator.schedule.scaler_words import OFF_HOURS
 from hibernator.schedule.verdicts import Reason
+
+READY: Final = "Ready"
+RECONCILING: Final = "Reconciling"
+AUTOSCALED: Final = "Autoscaled"
+HIBERNATED: Final = "TargetHibernated"  # reasons of Ready
+UNREADABLE: Final = "TargetUnreadable"
+REFUSED: Final = "TargetRefused"
+LIMITED: Final = "AutoscalerLimit"
+CONTESTED: Final = "TargetContested"
+
+LONGEST_SECONDS: Final = 86_400.0  # to the next look, whatever happens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How a look at a boundary is spread. Operators with few scalers set all of it to zero."""
+
+    jitter_from: float = 5.0
+    jitter_to: float = 25.0
+    minimum: float = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Something that degrades a scaler without stopping it."""
+
+    reason: Literal[
+        "InvalidTimezone",
+        "HolidaySourceMissing",
+        "ExternalMetricUnavailable",
+        "InvalidConfiguration",
+        "TargetUnreadable",
+        "TargetRefused",
+    ]
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """All that the decision may look at."""
+
+    scaler: TimeWindowScaler
+    timeline: ScalerTimeline | None  # what is wanted, without grace; None while the zone is unknown
+    default_replicas: int  # percentages resolved
+    workload: Workload | None
+    target: str  # `Deployment "web"`, for people
+    unscalable: str = ""  # why the kind of the target cannot be scaled, if so
+    autoscaler: Autoscaler | None = None
+    before: Before | None = None  # what the autoscaler was set to before a scaler came
+    holiday_data: str | None = None  # the release of the holidays of a country that count
+    problems: tuple[Problem, ...] = ()  # mistakes in the spec that leave nothing to act on
+    troubles: tuple[Trouble, ...] = ()
+    elder: str = ""  # the older scaler that has the same target
+    asleep_by: str = ""  # the plan that has put the target to sleep
+    wrote_at: Instant | None = (
+        None  # when this process last wrote the target, if the status does not tell yet
+    )
+    sets: tuple[tuple[Instant, int], ...] = ()  # when this process last set the target, and to what
+    settling: int = 0  # how many other targets have yet to follow what this process wrote
+    mark: Mark | None = None  # what the target bears of a scaling that the status does not tell of yet
+    recorded: frozenset[int] = frozenset()  # what of the journal the audit trail has
+    jitter: float = 0.0  # drawn from [0, 1)
+    pace: Pace = field(default_factory=Pace)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tell:
+    """An event for people."""
+
+    reason: Literal["ScaledUp", "ScaledDown", "ScalingSkipped", "WindowOverride"]
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What to write, in this order, what to tell, and when to look again."""
+
+    first: TimeWindowScalerStatus | None = None  # durable before the target is touched
+    writes: tuple[Patch, ...] = ()
+    mark: Mark | None = None  # to be left with them
+    status: TimeWindowScalerStatus | None = None  # None: it trails, look again soon
+    tells: tuple[Tell, ...] = ()
+    after: float = LONGEST_SECONDS
+    due: Instant | None = None  # the boundary that these writes answer, to measure the lag
+
 
 # While Ready says this, nothing is set, so that a number that differs afterwards is nobody's meddling.
 _LETS_BE: Final = frozenset({HIBERNATED, REFUSED, "TargetNotFound", "TargetClaimed", "InvalidConfiguration"})
@@ -102,3 +194,58 @@ def is_unrecorded(case: Case) -> bool:
     bears_none = bool(case.workload.place.subresource) and seen.autoscaler is None
     known = effective in {None, case.hold.effective}
     return bears_none and seen.wrote_at is None and not known and not seen.scaler.spec.pause
+
+
+DEGRADED = "Degraded"
+
+
+def journaled(
+    scaler: TimeWindowScaler,
+    status: TimeWindowScalerStatus,
+    recorded: Collection[int],
+    now: Instant,
+    *more: News,
+) -> TimeWindowScalerStatus:
+    """The new status with all that it tells of; `more` is what cannot be seen from the two statuses."""
+    before = scaler.status
+    news = (
+        *spec_news(before.observed_generation, scaler.metadata),
+        *_pause(scaler, status),
+        *more,
+        *_grace(before, status),
+        *degraded_news(before.conditions, status.conditions, DEGRADED),
+    )
+    return msgspec.structs.replace(status, journal=noted(before.journal, news, recorded, now))
+
+
+def told_of(
+    scaler: TimeWindowScaler, mark: Mark, recorded: Collection[int], now: Instant
+) -> TimeWindowScalerStatus:
+    """The old status with a scaling that it had not told of, before the next one takes the mark's place."""
+    return msgspec.structs.replace(
+        scaler.status,
+        effective_replicas=mark.wanted,
+        current_window=mark.window,
+        last_scale_time=mark.at,
+        scalings=mark.number,
+        journal=noted(scaler.status.journal, [scaling(mark)], recorded, now),
+    )
+
+
+def scaling(mark: Mark) -> News:
+    return News("drift.corrected" if mark.drift else "scaled", data=as_data(mark), at=Instant(mark.at))
+
+
+def _pause(scaler: TimeWindowScaler, after: TimeWindowScalerStatus) -> Iterator[News]:
+    before = scaler.status
+    if bool(after.paused) != bool(before.paused):
+        by = by_author(before.observed_generation, scaler.metadata)
+        yield News("paused" if after.paused else "resumed", data=by)
+
+
+def _grace(before: TimeWindowScalerStatus, after: TimeWindowScalerStatus) -> Iterator[News]:
+    if after.grace_period_expiry and not before.grace_period_expiry:
+        until = Instant(after.grace_period_expiry).format_iso(unit="second")
+        yield News("grace.started", data={"replicas": after.effective_replicas or 0, "until": until})
+    elif before.grace_period_expiry and not after.grace_period_expiry:
+        yield News("grace.ended", data={"replicas": after.effective_replicas or 0})

@@ -4,9 +4,18 @@ from collections.abc import Iterator
 
 from hibernator.decisions.conditions import Verdict, find, whole_second
 from hibernator.decisions.scaling import Horizontal, Keda
-from hibernator.decisions.timewindowscaler_case import Case, drifted, is_unrecorded
-from hibernator.decisions.timewindowscaler_journal import DEGRADED
-from hibernator.decisions.timewindowscaler_terms import AUTOSCALED, LIMITED, READY, RECONCILING, Seen, Tell
+from hibernator.decisions.timewindowscaler_case import (
+    AUTOSCALED,
+    DEGRADED,
+    LIMITED,
+    READY,
+    RECONCILING,
+    Case,
+    Seen,
+    Tell,
+    drifted,
+    is_unrecorded,
+)
 from hibernator.schedule.verdicts import Reason
 
 

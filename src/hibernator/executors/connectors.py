@@ -14,9 +14,8 @@ from hibernator.api.cloudprovider import PROVIDERS, CloudAuth
 from hibernator.api.core import DEPLOYMENTS, SECRETS
 from hibernator.api.k8scluster import CLUSTERS, GkeCluster, K8SCluster, KubeconfigReference
 from hibernator.api.kind import Kind
-from hibernator.api.meta import Object
+from hibernator.api.meta import Object, ProviderReference
 from hibernator.api.parameters import EksParameters, GkeParameters
-from hibernator.api.references import ProviderReference
 from hibernator.decisions.connectors import Reason
 from hibernator.executors.aws import AwsAccount
 from hibernator.executors.connections import Connections, Unusable

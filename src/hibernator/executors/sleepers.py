@@ -11,8 +11,7 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from hibernator.api.autoscaling import SCALED_OBJECTS, ScaledObject
-from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
+from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS, SCALED_OBJECTS, ScaledObject
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Model, Object, ObjectMeta
 from hibernator.decisions.scaling import Patch, to_leave_awake, to_unpause

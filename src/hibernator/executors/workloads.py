@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from hibernator.api.autoscaling import SCALED_OBJECTS, ScaledObject
+from hibernator.api.core import SCALED_OBJECTS, ScaledObject
 from hibernator.api.kind import Kind, partial
 from hibernator.decisions.scaling import (
     KEDA_PAUSED_REPLICAS,

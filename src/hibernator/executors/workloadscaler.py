@@ -9,8 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import ClassVar, Final
 
-from hibernator.api.autoscaling import SCALED_OBJECTS, ScaledObject
-from hibernator.api.core import NAMESPACES
+from hibernator.api.core import NAMESPACES, SCALED_OBJECTS, ScaledObject
 from hibernator.api.hibernateplan import Target
 from hibernator.api.parameters import LabelSelector, WorkloadScalerParameters
 from hibernator.api.planstatus import Rest

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS, CustomResourceDefinition
+from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS, CustomResourceDefinition
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.decisions.hibernateplan_restore import Saving

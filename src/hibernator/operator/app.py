@@ -36,12 +36,12 @@ from hibernator.controllers.daysoff_reading import calendar_child
 from hibernator.controllers.departures import every_departure
 from hibernator.controllers.means import Means
 from hibernator.decisions.scheduleexception_request import Rules
-from hibernator.decisions.timewindowscaler_terms import Pace
+from hibernator.decisions.timewindowscaler_case import Pace
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.every import executors
 from hibernator.kube.auditmemory import CheckpointMemory
 from hibernator.kube.auditspool import AuditSpool
-from hibernator.kube.caches import Caches
+from hibernator.kube.cache import Caches
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock, SystemClock, tell_when_set
 from hibernator.kube.controller import Controller

@@ -19,10 +19,17 @@ from hibernator.admission.pathsecret import NAME as PATHS
 from hibernator.admission.secret import NAME as CERTIFICATES
 from hibernator.admission.webhooks.configurations import MUTATING, NAME as WEBHOOKS, VALIDATING
 from hibernator.api.aianalysis import ANALYSES
-from hibernator.api.autoscaling import HORIZONTAL_POD_AUTOSCALERS, SCALED_OBJECTS
 from hibernator.api.cloudprovider import PROVIDERS
-from hibernator.api.core import CONFIG_MAPS, EVENTS, LEASES, NAMESPACES, SECRETS
-from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
+from hibernator.api.core import (
+    CONFIG_MAPS,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    EVENTS,
+    HORIZONTAL_POD_AUTOSCALERS,
+    LEASES,
+    NAMESPACES,
+    SCALED_OBJECTS,
+    SECRETS,
+)
 from hibernator.api.hibernateplan import PLANS
 from hibernator.api.k8scluster import CLUSTERS
 from hibernator.api.kind import Kind

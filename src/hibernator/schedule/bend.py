@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from hibernator.api.scheduleexception import ExceptionType, ScheduleExceptionSpec
 from hibernator.schedule.conflicts import governed, reach_of
-from hibernator.schedule.spans import Span, Spans, clip, intersect, union
-from hibernator.schedule.steps import Steps, overlay
+from hibernator.schedule.spans import Span, Spans, Steps, clip, intersect, overlay, union
 from hibernator.schedule.verdicts import Reason, State, Verdict
 from hibernator.schedule.windows import Window, off_hours
 from hibernator.schedule.words import read_duration

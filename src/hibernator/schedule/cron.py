@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from hibernator.api.hibernateplan import Schedule
 from hibernator.api.windows import OffHourWindow
-from hibernator.schedule.cron_fields import MINUTES_A_DAY, MINUTES_A_WEEK, firings
 from hibernator.schedule.errors import ScheduleError
-from hibernator.schedule.sleeps import minute_text, off_hours_of
+from hibernator.schedule.sleeps import MINUTES_A_DAY, MINUTES_A_WEEK, firings, minute_text, off_hours_of
 from hibernator.schedule.spans import Span, Spans, union
 from hibernator.schedule.ticks import MINUTE
 from hibernator.schedule.windows import off_hours

@@ -7,9 +7,8 @@ is converted; where they differ, or where no plan can say the same, it is refuse
 import re
 from typing import Final, NamedTuple
 
-from hibernator.schedule.cron_fields import MINUTES_A_DAY, MINUTES_A_WEEK
 from hibernator.schedule.errors import ScheduleError
-from hibernator.schedule.sleeps import WHOLE_WEEK, awake
+from hibernator.schedule.sleeps import MINUTES_A_DAY, MINUTES_A_WEEK, WHOLE_WEEK, awake
 from hibernator.schedule.spans import Span, Spans, subtract, union
 from hibernator.schedule.words import read_day
 from hibernator.schedule.zones import zone_of

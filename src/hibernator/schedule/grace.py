@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from whenever import Instant
 
-from hibernator.schedule.steps import Steps
+from hibernator.schedule.spans import Steps
 from hibernator.schedule.ticks import SECOND, from_instant, to_instant
 from hibernator.schedule.verdicts import Reason, Verdict
 

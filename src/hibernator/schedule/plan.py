@@ -11,12 +11,11 @@ from whenever import Instant
 from hibernator.api.hibernateplan import Schedule
 from hibernator.schedule import plan_words as words
 from hibernator.schedule.bend import Bend, NamedException, PlanSteps, compose, read_exceptions
-from hibernator.schedule.explanation import Explanation
 from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays
 from hibernator.schedule.plan_words import PlanRules
-from hibernator.schedule.steps import cut, overlay
+from hibernator.schedule.spans import cut, overlay
 from hibernator.schedule.ticks import from_instant
-from hibernator.schedule.timeline import Piece, Timeline
+from hibernator.schedule.timeline import Explanation, Piece, Timeline
 from hibernator.schedule.verdicts import Reason, State, Verdict
 from hibernator.schedule.weekly import Weekly
 from hibernator.schedule.windows import off_hours

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hibernator.schedule.bend import Bend
-from hibernator.schedule.explanation import Rule, window_why
 from hibernator.schedule.holidays import Holidays
 from hibernator.schedule.ticks import WEEK
+from hibernator.schedule.timeline import Rule, window_why
 from hibernator.schedule.verdicts import Reason, State, Verdict
 from hibernator.schedule.windows import Window
 from hibernator.schedule.words import duration_text

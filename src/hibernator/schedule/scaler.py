@@ -6,14 +6,19 @@ from whenever import Instant
 
 from hibernator.api.timewindowscaler import HolidayMode, TimeWindowScalerSpec
 from hibernator.schedule import scaler_words as words
-from hibernator.schedule.explanation import Explanation
 from hibernator.schedule.grace import settled_step, with_grace
 from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays
-from hibernator.schedule.labels import OFF_HOURS, all_day_label, label
-from hibernator.schedule.scaler_words import AfterGrace, ScaledWindow, ScalerRules
-from hibernator.schedule.steps import Steps, cut, overlay
+from hibernator.schedule.scaler_words import (
+    OFF_HOURS,
+    AfterGrace,
+    ScaledWindow,
+    ScalerRules,
+    all_day_label,
+    label,
+)
+from hibernator.schedule.spans import Steps, cut, overlay
 from hibernator.schedule.ticks import DAY, FIRST, SECOND, WEEK, from_instant
-from hibernator.schedule.timeline import HORIZON, Piece, Timeline
+from hibernator.schedule.timeline import HORIZON, Explanation, Piece, Timeline
 from hibernator.schedule.verdicts import Reason, Verdict
 from hibernator.schedule.weekly import Weekly
 from hibernator.schedule.windows import scaler_window

@@ -1,13 +1,20 @@
 """Why a scaler runs so many replicas, in words. Conditions, events, commands and pages all use these."""
 
+import hashlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from hibernator.schedule.explanation import Rule, window_why
+import msgspec
+
+from hibernator.api import timewindowscaler_v1beta1 as v1beta1
+from hibernator.api.timewindowscaler import ScalerWindow
 from hibernator.schedule.holidays import Holidays
+from hibernator.schedule.ticks import HOUR
+from hibernator.schedule.timeline import Rule, window_why
 from hibernator.schedule.verdicts import Reason, Verdict
-from hibernator.schedule.windows import Window
-from hibernator.schedule.zones import Zone, local_text
+from hibernator.schedule.windows import Window, scaler_window
+from hibernator.schedule.words import DAYS
+from hibernator.schedule.zones import Zone, local_text, zone_of
 
 
 class ScaledWindow(NamedTuple):
@@ -112,3 +119,27 @@ def _matching(rules: ScalerRules, ticks: int) -> list[ScaledWindow]:
 
 def _count(replicas: int) -> str:
     return f"{replicas} replica{'' if replicas == 1 else 's'}"
+
+
+OFF_HOURS = "OffHours"
+BUSINESS_HOURS = "BusinessHours"
+
+_FRIDAY = 4
+_EARLIEST, _LATEST = 5 * HOUR, 22 * HOUR
+
+
+def label(window: ScalerWindow | v1beta1.ScalerWindow) -> str:
+    read = scaler_window(window, zone_of("UTC"))
+    if read.days[-1] <= _FRIDAY and read.start >= _EARLIEST and read.end <= _LATEST:
+        return BUSINESS_HOURS
+    return _custom(msgspec.to_builtins(window) | {"days": [DAYS[day] for day in read.days]})
+
+
+def all_day_label(replicas: int) -> str:
+    """The window that stands in for all others on a holiday that is treated as open."""
+    return _custom({"days": DAYS, "start": "00:00", "end": "24:00", "replicas": replicas})
+
+
+def _custom(fields: object) -> str:
+    """The same days, times and replicas always give the same label, however they are ordered."""
+    return f"Custom-{hashlib.sha256(msgspec.json.encode(fields, order='sorted')).hexdigest()[:8]}"

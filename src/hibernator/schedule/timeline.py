@@ -8,13 +8,15 @@ whoever asks again mostly asks within it. Words are put together only when someb
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from whenever import Instant, TimeDelta
 
-from hibernator.schedule.steps import Steps
+from hibernator.schedule.spans import Steps
 from hibernator.schedule.ticks import DAY, FIRST, LAST, WEEK, from_instant, to_instant
 from hibernator.schedule.verdicts import Reason, Verdict
+from hibernator.schedule.windows import Window
+from hibernator.schedule.zones import Zone, local_text
 
 V = TypeVar("V")
 
@@ -131,3 +133,27 @@ class Timeline(ABC, Generic[V]):
         since = steps.starts[i] if i else None
         until = steps.starts[i + 1] if i + 1 < len(steps.starts) else None
         return steps.values[i], since, until
+
+
+class Rule(NamedTuple):
+    """A rule of the schedule, in the order in which they are looked at, and what it had to say."""
+
+    name: str
+    matched: bool
+    decided: bool
+    why: str
+
+
+class Explanation(NamedTuple, Generic[V]):
+    answer: Answer[V]
+    rules: tuple[Rule, ...]
+    following: Answer[V] | None  # what comes after it; None if nothing changes within the horizon
+    otherwise: tuple[str, ...]  # what would have to be different for it to be otherwise
+
+
+def window_why(window: Window, ticks: int, shown: Zone) -> str:
+    """What a window says at an instant: that it covers it, or when it next begins."""
+    covering = window.covering(ticks)
+    start, end = covering or window.following(ticks)
+    span = f"{local_text(shown, start)} until {local_text(shown, end)}"
+    return f"covers this time, from {span}" if covering else f"does not cover this time; next from {span}"

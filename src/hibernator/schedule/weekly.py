@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
-from hibernator.schedule.steps import Steps, join, paint
+from hibernator.schedule.spans import Steps, join, paint
 from hibernator.schedule.ticks import DAY, WEEK
 from hibernator.schedule.windows import Window
 

@@ -11,7 +11,7 @@ from hibernator.api.cloudprovider import (
     ServiceAccountAuth,
     StaticAuth,
 )
-from hibernator.api.references import SecretReference
+from hibernator.api.meta import SecretReference
 from hibernator.executors.connections import Unusable
 from hibernator.executors.logins import Doors, Login
 

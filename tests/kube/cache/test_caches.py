@@ -1,9 +1,7 @@
 """Who asks for the same objects gets the same cache."""
 
-from hibernator.api.core import CONFIG_MAPS
-from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
-from hibernator.api.holidaymap import HOLIDAY_MAPS
-from hibernator.kube.caches import Caches
+from hibernator.api.core import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, HOLIDAY_MAPS
+from hibernator.kube.cache import Caches
 from hibernator.kube.metrics import RUNTIME, Metrics
 from support.caches import World
 

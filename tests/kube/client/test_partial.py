@@ -2,8 +2,7 @@
 
 import json
 
-from hibernator.api.core import CONFIG_MAPS
-from hibernator.api.holidaymap import HOLIDAY_MAPS
+from hibernator.api.core import CONFIG_MAPS, HOLIDAY_MAPS
 from hibernator.kube import credentials
 from hibernator.kube.client import Client
 from hibernator.kube.transport import Call

@@ -17,7 +17,7 @@ from hibernator.api.kinds import DEFINITIONS, all_kinds
 from hibernator.api.meta import Object
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.scheduleexception import EXCEPTIONS
-from hibernator.approvals.whoami import whoami
+from hibernator.approvals.people import whoami
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 

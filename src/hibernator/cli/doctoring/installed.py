@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS
 from hibernator.api.crd import manifest
-from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
 from hibernator.api.kinds import DEFINITIONS
 from hibernator.cli.doctoring.asking import Answer
 from hibernator.cli.doctoring.comparison import difference

@@ -12,8 +12,7 @@ from whenever import Instant, TimeDelta
 from hibernator.admission.certificates import Pair, from_data
 from hibernator.admission.secret import NAME
 from hibernator.admission.webhooks.configurations import MUTATING, NAME as WEBHOOKS, VALIDATING
-from hibernator.api.core import SECRETS, Secret
-from hibernator.api.extensions import CUSTOM_RESOURCE_DEFINITIONS
+from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS, SECRETS, Secret
 from hibernator.api.kind import Kind
 from hibernator.api.timewindowscaler_v1beta1 import SCALERS
 from hibernator.cli.doctoring.findings import Finding, Findings, Level, Patient

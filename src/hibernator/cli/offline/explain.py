@@ -13,8 +13,8 @@ from hibernator.cli.offline.ranges import years_of
 from hibernator.cli.offline.scene import Resource
 from hibernator.cli.offline.source import Source
 from hibernator.cli.offline.spells import Spell, spell
-from hibernator.schedule.explanation import Rule
 from hibernator.schedule.ticks import DAY, HOUR, MINUTE, from_instant
+from hibernator.schedule.timeline import Rule
 from hibernator.schedule.zones import Zone, local_text
 
 

@@ -13,9 +13,8 @@ from hibernator.api import timewindowscaler_v1beta1 as v1beta1
 from hibernator.api.conversion import ConversionError, converted
 from hibernator.cli.offline.loading.documents import Document, without_nulls
 from hibernator.schedule.holidays import Holidays
-from hibernator.schedule.labels import label
 from hibernator.schedule.scaler import ScalerTimeline
-from hibernator.schedule.scaler_words import ScaledWindow
+from hibernator.schedule.scaler_words import ScaledWindow, label
 from hibernator.schedule.windows import scaler_window
 from hibernator.schedule.zones import zone_of
 
