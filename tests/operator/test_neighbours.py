@@ -25,7 +25,7 @@ from hibernator.controllers import shared
 from hibernator.controllers.means import Means
 from hibernator.executors.connectors import Connectors
 from hibernator.kube.auditspool import AuditSpool
-from hibernator.kube.caches import Caches
+from hibernator.kube.cache import Caches
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Controller, Key, Result
 from hibernator.kube.credentials import find

@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from hibernator.api.holidaymap import HOLIDAY_MAPS
+from hibernator.api.core import HOLIDAY_MAPS
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
 from hibernator.controllers import shared
 from hibernator.controllers.daysoff import DaysOffBook
 from hibernator.controllers.daysoff_reader import DaysOffReader
 from hibernator.controllers.daysoff_reading import calendar_child
-from hibernator.kube.caches import Caches
+from hibernator.kube.cache import Caches
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Key
 from hibernator.kube.credentials import find
