@@ -19,14 +19,7 @@ from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
 from hibernator.decisions.hibernateplan import direction
 from hibernator.decisions.hibernateplan_restore import Entry, Kept, Saving, merge, released
 from hibernator.decisions.hibernateplan_status import Outcome, states
-from hibernator.executors.protocol import (
-    Executor,
-    ExecutorError,
-    Job,
-    Permanent,
-    Saved,
-    Throttled,
-)
+from hibernator.executors.protocol import Executor, ExecutorError, Item, Job, Permanent, Saved, Throttled
 from hibernator.executors.registry import Registry
 from hibernator.kube.together import together
 
@@ -150,12 +143,25 @@ class Runner:
         return Outcome(state="done", items=items, message=message, saving=saving)
 
     async def recover(self, job: Job, stored: dict[str, Stored]) -> None:
-        """Write the restore data of a target anew from the marks of what sleeps for it."""
+        """Write the restore data of a target anew: from the marks of what sleeps, and of what is awake.
+
+        A write of the sleep may still be on its way to what is awake. It is woken like the sleepers, so that
+        such a write fails.
+        """
         executor = self._registry[job.target.type]
-        entries = merge({}, await executor.asleep(job), job.cycle, executor.identity)
+        found = {item.key: item for item in await self._awake(executor, job)}
+        found |= {item.key: item for item in await executor.asleep(job)}
+        entries = merge({}, found.values(), job.cycle, executor.identity)
         if entries:
             kept = Kept(target=job.target, entries=entries)
             stored[job.target.name] = await self._restore.save(job.namespace, job.plan, kept, None)
+
+    async def _awake(self, executor: Executor, job: Job) -> list[Item]:
+        try:
+            return [item for item in await executor.discover(job) if not item.asleep and item.restore]
+        except Permanent as error:  # the marks say enough of what sleeps
+            log.warning("what a target covers cannot be read", target=job.target.name, why=str(error))
+            return []
 
     async def confirm(self, job: Job, kept: Kept) -> dict[str, ExecutorError]:
         """Make sure that everything kept is awake since this cycle: wake what is not. Says what failed."""

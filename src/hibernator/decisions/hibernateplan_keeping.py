@@ -24,7 +24,7 @@ def is_woken(plan: HibernatePlan, name: str, kept: Kept) -> bool:
 
 
 def missing(plan: HibernatePlan, kept: Collection[str]) -> Iterator[Run]:
-    """Targets of which something sleeps, by what the status says, and nothing is kept."""
+    """Targets of which something sleeps, or may be about to, by what the status says, and nothing is kept."""
     wakes = last_operation(plan.status) == "Wake"
     spec = {target.name for target in plan.spec.targets}
     for name, target in states(plan.status).items():
@@ -32,7 +32,8 @@ def missing(plan: HibernatePlan, kept: Collection[str]) -> Iterator[Run]:
             continue
         slept = target.items is not None and bool(target.items.done)
         underway = plan.status.current_operation is not None and target.state in _UNDERWAY
-        if (slept and not wakes) or (wakes and (underway or target.state == "Failed")):
+        begun = underway and target.state != "Pending"
+        if (slept and not wakes) or begun or (wakes and (underway or target.state == "Failed")):
             yield Run(name=name, operation="Wake")
 
 

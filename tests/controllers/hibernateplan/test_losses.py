@@ -140,8 +140,9 @@ async def test_no_target_goes_on_sleeping_after_its_plan_has_turned_to_day(
     assert scene.restore_data() == []
 
 
+@pytest.mark.parametrize("restore_data", ["kept", "deleted by hand"])
 async def test_a_sleep_that_arrives_after_the_waking_is_refused(
-    scene: PlanScene, proxy: FaultProxy, key: Key
+    scene: PlanScene, proxy: FaultProxy, key: Key, restore_data: str
 ) -> None:
     """Before: the waking wrote nothing to what was awake, and the version of the late write still fitted."""
     scene.create(workload(replicas=2), plan(workloads("shop", scene.namespace)))
@@ -155,6 +156,8 @@ async def test_a_sleep_that_arrives_after_the_waking_is_refused(
         evening.cancel()  # it waits no longer
         await asyncio.wait({evening})
     assert scene.replicas() == 2
+    if restore_data == "deleted by hand":
+        delete_restore_data(scene)
     async with process(scene.cluster.kubeconfig, key, clock) as following:
         await rest_at(following, key, clock, MORNING)
         assert scene.phase() == "Active"
