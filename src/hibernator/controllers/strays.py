@@ -1,12 +1,15 @@
 """Strays: what bears the mark of a plan that is awake, that is gone, or that does not know it.
 
 They are looked for when a replica begins to lead, and every quarter of an hour, by one list of each kind with
-the label of sleepers: the API server answers that from memory, and only with what sleeps. What is done about
-a stray is decided in the reconcile of its plan.
+the label of sleepers: the API server answers that from memory, and only with what sleeps. Clouds are asked
+for the sleepers of each plan by its uid, because accounts are shared by clusters. What is done about a stray
+is decided in the reconcile of its plan.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 import structlog
@@ -25,16 +28,20 @@ from hibernator.decisions.hibernateplan_status import standing
 from hibernator.decisions.sleepmark import Mark
 from hibernator.executors import sleepers
 from hibernator.executors.connectors import Connectors
-from hibernator.executors.protocol import ExecutorError, parameters
+from hibernator.executors.protocol import ExecutorError, Saved, parameters
+from hibernator.executors.registry import Registry
 from hibernator.executors.sleepers import Sleeper, Where
 from hibernator.executors.workloadscaler_kinds import sort_of
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
+from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, Key, Result, Watches
 from hibernator.kube.metrics import Metric
+from hibernator.kube.together import together
 
 SWEEP: Final = Key("", "strays")
 EVERY: Final = 900.0
+_CLOUDS_AT_ONCE: Final = 4  # plans whose accounts are asked at the same time
 
 STRAYS = Metric(
     "hibernator_strays",
@@ -49,22 +56,34 @@ ReadAgain = Callable[[HibernatePlan], Awaitable[None]]  # raises if the plan has
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stray:
-    client: Client  # of the cluster that it is in
-    sleeper: Sleeper
+    key: str  # as the restore data names it
+    plan: str  # namespace/name, as its mark says
+    asleep: bool = True
+    excluded: bool = False
+    confirmed: bool = False  # while restore data names it, the plan itself looks again whether it is awake
     woken_by: str | None = None  # only of what others have woken: the field manager that did it, if known
+    wake: Callable[[], Awaitable[None]] = field(compare=False)
 
 
 class Strays:
     """Those of the last sweep that were not dealt with since."""
 
     def __init__(
-        self, client: Client, plans: Cache[HibernatePlan], connectors: Connectors, namespace: str
+        self,
+        client: Client,
+        plans: Cache[HibernatePlan],
+        connectors: Connectors,
+        registry: Registry,
+        clock: Clock,
+        namespace: str,
     ) -> None:
         self._client = client
         self._plans = plans
         self._connectors = connectors
+        self._registry = registry
+        self._clock = clock
         self._namespace = namespace
         self._found: dict[Key, list[Stray]] = {}
         self._orphans: list[Stray] = []
@@ -80,7 +99,7 @@ class Strays:
         known = self._found.get(key)
         if not known:
             return ()
-        left = [one for one in known if _is_out_of_place(plan, kept, one.sleeper)]
+        left = [one for one in known if _is_out_of_place(plan, kept, one)]
         self._keep(key, left)
         return tuple(left)
 
@@ -93,11 +112,11 @@ class Strays:
         """Wake them from their marks. What fails is found again by the next sweep."""
         for stray in strays:
             try:
-                await sleepers.wake(stray.client, stray.sleeper)
+                await stray.wake()
             except ExecutorError as error:
-                log.warning("stray was not woken", item=stray.sleeper.key, why=str(error))
+                log.warning("stray was not woken", item=stray.key, plan=stray.plan, why=str(error))
             else:
-                log.warning("stray was woken", item=stray.sleeper.key, cycle=stray.sleeper.mark.cycle)
+                log.warning("stray was woken", item=stray.key, plan=stray.plan)
                 self.forget(plan, (stray,))
 
     async def settle(
@@ -111,15 +130,15 @@ class Strays:
         if not found or not may_act(plan, suspended=is_suspended(plan, now)):
             return float("inf")
         awake = standing(plan.status, held.items) == "Awake"
-        strays = [one for one in found if one.sleeper.excluded or (awake and one.woken_by is None)]
-        again = [one for one in found if one.woken_by is not None and not one.sleeper.excluded]
+        strays = [one for one in found if one.excluded or (awake and one.woken_by is None)]
+        again = [one for one in found if one.woken_by is not None and not one.excluded]
         if plan.spec.behavior.on_woken_by_others != "SleepAgain":
             again = []
         if not strays and not again:
             return float("inf")
         await read_again(plan)
         await self.wake(plan, strays)
-        keys = {one.sleeper.key for one in again}
+        keys = {one.key for one in again}
         for name, one in (held.stored or {}).items():
             if some := {key: entry for key, entry in one.kept.sleeping.items() if key in keys}:
                 job = job_of(plan, Run(name=name, operation="Wake"), held.stored or {}, now)
@@ -138,21 +157,59 @@ class Strays:
                 # In another cluster the plans of another operator may have put things to sleep, too.
                 if remote and (plan is None or plan.metadata.uid != sleeper.mark.uid):
                     continue
+                stray = _in_cluster(client, sleeper)
                 if plan is None:
-                    orphans.append(Stray(client, sleeper))
-                elif _is_out_of_place(plan, kept := self.kept(key), sleeper):
-                    others = is_woken_by_others(plan, kept, sleeper.key, asleep=sleeper.asleep)
+                    orphans.append(stray)
+                elif _is_out_of_place(plan, kept := self.kept(key), stray):
+                    others = is_woken_by_others(plan, kept, stray.key, asleep=stray.asleep)
                     by = await sleepers.woken_by(client, sleeper) if others else None
-                    found.setdefault(key, []).append(Stray(client, sleeper, by))
+                    found.setdefault(key, []).append(replace(stray, woken_by=by))
+        for key, strays in await self._at_clouds():
+            found.setdefault(key, []).extend(strays)
         self._orphans = orphans
         self._found = found
         for key, strays in found.items():
             log.warning("strays found", plan=f"{key.namespace}/{key.name}", strays=len(strays))
             self.found(key)
         if orphans:
-            plans = sorted({one.sleeper.mark.plan for one in orphans})
+            plans = sorted({one.plan for one in orphans})
             log.warning("sleepers of plans that are gone", strays=len(orphans), plans=plans[:10])
         return Result(EVERY)
+
+    async def _at_clouds(self) -> list[tuple[Key, list[Stray]]]:
+        """What bears the marks of plans at clouds, and is out of place there. A few plans at a time."""
+        turns = asyncio.Semaphore(_CLOUDS_AT_ONCE)
+
+        async def one(plan: HibernatePlan) -> tuple[Key, list[Stray]]:
+            key = Key(plan.metadata.namespace, plan.metadata.name)
+            async with turns:
+                marked = [stray for target in plan.spec.targets for stray in await self._marked(plan, target)]
+            return key, [stray for stray in marked if _is_out_of_place(plan, self.kept(key), stray)]
+
+        quiet = [plan for plan in self._plans.values() if plan.status.current_operation is None]
+        return [(key, strays) for key, strays in await together(map(one, quiet)) if strays]
+
+    async def _marked(self, plan: HibernatePlan, target: Target) -> list[Stray]:
+        job = job_of(plan, Run(name=target.name, operation="Wake"), {}, self._clock.now())
+        try:
+            executor = self._registry[target.type]
+            if executor.lingers is None:
+                return []
+            found = await executor.asleep(job)
+        except ExecutorError as error:
+            log.warning("strays cannot be looked for at a cloud", target=target.name, why=str(error))
+            return []
+        return [
+            Stray(
+                key=item.key,
+                plan=job.owner,
+                confirmed=True,
+                wake=partial(
+                    executor.wake, job, Saved(key=item.key, restore=item.restore or {}, covered=False)
+                ),
+            )
+            for item in found
+        ]
 
     def _keep(self, key: Key, strays: list[Stray]) -> None:
         if strays:
@@ -185,9 +242,21 @@ class Strays:
         return clusters
 
 
-def _is_out_of_place(plan: HibernatePlan, kept: Collection[str] | None, sleeper: Sleeper) -> bool:
-    return is_stray(plan, kept, sleeper.key, excluded=sleeper.excluded) or is_woken_by_others(
-        plan, kept, sleeper.key, asleep=sleeper.asleep
+def _in_cluster(client: Client, sleeper: Sleeper) -> Stray:
+    return Stray(
+        key=sleeper.key,
+        plan=sleeper.mark.plan,
+        asleep=sleeper.asleep,
+        excluded=sleeper.excluded,
+        wake=partial(sleepers.wake, client, sleeper),
+    )
+
+
+def _is_out_of_place(plan: HibernatePlan, kept: Collection[str] | None, stray: Stray) -> bool:
+    if stray.confirmed and kept and stray.key in kept:
+        return False
+    return is_stray(plan, kept, stray.key, excluded=stray.excluded) or is_woken_by_others(
+        plan, kept, stray.key, asleep=stray.asleep
     )
 
 
@@ -207,8 +276,8 @@ async def _wheres(client: Client, targets: Iterable[Target]) -> tuple[Where, ...
     return tuple(wheres.values())
 
 
-def strays_of(means: Means, connectors: Connectors, namespace: str) -> Strays:
-    strays = Strays(means.client, shared.plans(means.caches), connectors, namespace)
+def strays_of(means: Means, connectors: Connectors, registry: Registry, namespace: str) -> Strays:
+    strays = Strays(means.client, shared.plans(means.caches), connectors, registry, means.clock, namespace)
     for of in ("plan", "none"):
         means.metrics.follow(STRAYS, lambda of=of: strays.count(of), of)  # type: ignore[misc]
     return strays

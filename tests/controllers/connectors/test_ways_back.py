@@ -84,3 +84,29 @@ async def test_restore_data_that_is_deleted_in_the_night_is_written_anew_from_th
         await run.until(lambda: scene.restore_data() == [])
     assert [thing.look() for thing in things] == before
     assert [dict(thing.marks()) for thing in things] == [{}] * len(things)
+
+
+async def test_sleepers_of_a_night_that_was_lost_with_the_database_are_found_and_woken(
+    scene: ConnectorScene, aws: AwsInTest, google: Google, project: GcpProject
+) -> None:
+    """A cluster that is restored from the afternoon's backup knows nothing of the night; the clouds do."""
+    things = [furnish(type_, aws, google, project) for type_ in (*AT_AWS, "cloudsql")]
+    before = [thing.look() for thing in things]
+    set_the_scene(scene, aws, google, things)
+    async with scene.operator(ManualClock(AFTERNOON)) as run:
+        await run.until(lambda: scene.phase() == "Active")
+        backup = scene.plan_status()
+        await run.advance_to(EVENING)
+        await run.until(lambda: scene.phase() == "Hibernated")
+    for found in scene.restore_data():
+        path = f"/api/v1/namespaces/{scene.namespace}/configmaps/{found['metadata']['name']}"
+        found["metadata"]["finalizers"] = []
+        scene.cluster.request("PUT", path, found)
+        scene.cluster.request("DELETE", path)
+    path = f"/apis/hibernator.ardikabs.com/v1alpha1/namespaces/{scene.namespace}/hibernateplans/nights"
+    scene.cluster.request("PUT", f"{path}/status", scene.one("HibernatePlan", "nights") | {"status": backup})
+    assert all(thing.look() != then for thing, then in zip(things, before, strict=True))
+    async with scene.operator(ManualClock(MORNING)) as run:
+        await run.until(lambda: not any(thing.marks() for thing in things))
+        await run.until(lambda: [thing.look() for thing in things] == before)
+        assert scene.phase() == "Active"
