@@ -54,7 +54,7 @@ async def operating(
     health = Health(metrics)
     manager = Manager(health)
     trail = Trail(Store(Database("sqlite:////nowhere/audit.db"), now=clock.now), identity="unused")
-    served = handlers(client, clock, AuditSpool(client, trail, namespace))
+    served = handlers(client, clock, AuditSpool(client, trail, namespace), lambda *_plan: ())
     gate = Gate(tuple(served))
     server = webhook_server("127.0.0.1:0", metrics, served, gate)
     controller = add_webhooks(

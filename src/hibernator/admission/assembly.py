@@ -1,6 +1,6 @@
 """Adds the webhooks to a replica: every one serves them, the leader keeps certificates and registration.
 
-served = handlers(client, clock, spool)
+served = handlers(client, clock, spool, open_ones)
 gate = Gate(tuple(served))
 server = webhook_server(":9443", metrics, served, gate)
 add_webhooks(manager, health, client, server, gate, Service("hibernator-webhook", namespace), …)
@@ -36,9 +36,11 @@ from hibernator.kube.metrics import Metrics
 _EVERYTHING: Final = (Key("", "webhooks"),)  # there is only one thing to look at, whatever has changed
 
 
-def handlers(client: Client, clock: Clock, spool: AuditSpool) -> Mapping[str, Handler]:
+def handlers(
+    client: Client, clock: Clock, spool: AuditSpool, open_ones: validation.OpenOnes
+) -> Mapping[str, Handler]:
     """Every webhook of the product, by its path; the clock is the one that schedules go by."""
-    judge = validation.validation(client, clock)
+    judge = validation.validation(client, clock, open_ones)
     return {
         CONVERT: conversion({SCALERS.kind: converted}),
         deletion.PATH: admission(deletion.deletion(spool.keep, SystemClock())),

@@ -23,6 +23,7 @@ from hibernator.audit.trail import Trail
 from hibernator.controllers import journal_audit, shared
 from hibernator.controllers.daysoff import DaysOffBook
 from hibernator.controllers.hibernateplan_clock import clockwise, exception_entries, lay_out
+from hibernator.controllers.hibernateplan_exceptions import PlanExceptions
 from hibernator.controllers.hibernateplan_keeping import Held, Keeping, job_of, slept_at
 from hibernator.controllers.hibernateplan_metrics import TARGET_FAILURES, count
 from hibernator.controllers.hibernateplan_restore import RestoreData
@@ -92,7 +93,7 @@ class PlanReconciler:
         self,
         client: Client,
         plans: Cache[HibernatePlan],
-        exceptions: Cache[ScheduleException],
+        exceptions: PlanExceptions,
         days_off: DaysOffBook,
         restore_maps: Cache[Object],
         *,
@@ -187,14 +188,15 @@ class PlanReconciler:
         stored, broken = await self._keeping.stored(plan, memory.held, now)
         about_time, others = self._problems(plan, memory)
         problems = (*about_time, *others, *broken)
-        mine = self._exceptions.find(shared.BY_PLAN, f"{plan.metadata.namespace}/{plan.metadata.name}")
+        name = f"{plan.metadata.namespace}/{plan.metadata.name}"
+        active = self._exceptions.active(name)
         clock: Clockwise | None = None
         troubles: tuple[str, ...] = ()
         if not only_looks(plan) and memory.looked:
             memory.looked = None
             memory.outcomes.clear()
         if not about_time:
-            timeline, troubles = self._timeline(plan, memory, mine)
+            timeline, troubles = self._timeline(plan, memory, active)
             clock = clockwise(timeline, now)
             if only_looks(plan) and memory.looked != (plan.metadata.generation, clock.wanted):
                 memory.looked = plan.metadata.generation, clock.wanted
@@ -209,7 +211,7 @@ class PlanReconciler:
                 name for name, one in stored.items() if name in by_name and one.kept.target != by_name[name]
             ),
             outcomes=current(plan, memory.outcomes),
-            exceptions=exception_entries(mine),
+            exceptions=exception_entries((*active, *self._exceptions.last(name))),
             strays=tuple(one.key for one in out_of_place if one.woken_by is None),
             woken=tuple((one.key, one.woken_by) for one in out_of_place if one.woken_by is not None),
             problems=problems,
@@ -226,15 +228,12 @@ class PlanReconciler:
         return memory.problems[1:]
 
     def _timeline(
-        self, plan: HibernatePlan, memory: _Memory, mine: Iterable[ScheduleException]
+        self, plan: HibernatePlan, memory: _Memory, active: Iterable[ScheduleException]
     ) -> tuple[PlanTimeline, tuple[str, ...]]:
         holidays = plan.spec.schedule.holidays
         source = holidays.source_ref if holidays else None
         days_off = self._days_off.get(plan.metadata.namespace, source.name) if source else None
-        active = sorted(
-            (one for one in mine if one.status.state == "Active" and not one.metadata.deletion_timestamp),
-            key=lambda one: (one.spec.valid_from, one.metadata.name),
-        )
+        active = sorted(active, key=lambda one: (one.spec.valid_from, one.metadata.name))
         made_of = (
             plan.metadata.generation,
             days_off and days_off.version,
@@ -362,7 +361,7 @@ def plan_controller(means: Means, *, registry: Registry, strays: Strays) -> Cont
     reconciler = PlanReconciler(
         means.client,
         plans,
-        exceptions,
+        PlanExceptions(exceptions),
         means.days_off,
         restore_maps,
         registry=registry,

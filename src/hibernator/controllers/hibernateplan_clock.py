@@ -18,7 +18,6 @@ from hibernator.schedule.timeline import Answer
 from hibernator.schedule.verdicts import State
 
 _CHANGES: Final = 64  # of reason or window, without one of state, after which there is no next transition
-_SHOWN: Final = frozenset({"Active", "Expired"})
 
 
 def lay_out(
@@ -55,7 +54,7 @@ def clockwise(timeline: PlanTimeline, now: Instant) -> Clockwise:
     )
 
 
-def exception_entries(mine: Iterable[ScheduleException]) -> tuple[ActiveException, ...]:
+def exception_entries(shown: Iterable[ScheduleException]) -> tuple[ActiveException, ...]:
     """The entries of `status.activeExceptions`. One that was deleted is not remembered."""
     return active_exceptions(
         ActiveException(
@@ -63,12 +62,11 @@ def exception_entries(mine: Iterable[ScheduleException]) -> tuple[ActiveExceptio
             type=one.spec.type,
             valid_from=one.spec.valid_from,
             valid_until=one.spec.valid_until,
-            state=one.status.state,
+            state=one.status.state or "",
             applied_at=one.status.applied_at,
             expired_at=one.status.expired_at,
         )
-        for one in mine
-        if one.status.state in _SHOWN and not one.metadata.deletion_timestamp
+        for one in shown
     )
 
 

@@ -6,10 +6,14 @@ from typing import Final
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler, TimeWindowScalerSpec
+from hibernator.decisions.scheduleexception_line import is_open
 from hibernator.kube.cache import Cache, Caches
 from hibernator.kube.controller import Key
+from hibernator.kube.store import Store
 
 BY_PLAN: Final = "plan"
+ACTIVE: Final = "active"  # exceptions that are in force, by their plan; there are few
+OPEN: Final = "open"  # exceptions that are not over, by their plan
 LEAVING: Final = "leaving"  # exceptions that are being deleted, by their plan
 BY_HOLIDAYS: Final = "holidays"
 
@@ -28,9 +32,15 @@ def scalers(caches: Caches) -> Cache[TimeWindowScaler]:
 
 def exceptions(caches: Caches) -> Cache[ScheduleException]:
     found = caches.of(EXCEPTIONS)
-    found.index(BY_PLAN, lambda one: (plan_key(one),))
-    found.index(LEAVING, lambda one: (plan_key(one),) if one.metadata.deletion_timestamp else ())
+    index_exceptions(found)
     return found
+
+
+def index_exceptions(found: Store[ScheduleException]) -> None:
+    """Of a plan's exceptions only those are looked up that matter; those that are over are never few."""
+    found.index(ACTIVE, lambda one: (plan_key(one),) if is_open(one) and one.status.state == "Active" else ())
+    found.index(OPEN, lambda one: (plan_key(one),) if is_open(one) else ())
+    found.index(LEAVING, lambda one: (plan_key(one),) if one.metadata.deletion_timestamp else ())
 
 
 def plan_key(exception: ScheduleException) -> str:

@@ -26,6 +26,7 @@ from hibernator.controllers import (
     remediation,
     savings_metrics,
     scheduleexception,
+    shared,
     strays,
     timewindowscaler,
 )
@@ -146,7 +147,10 @@ async def operator(
         for controller in controllers(settings, means, manager, elector, connectors, rego, session):
             manager.add_controller(controller)
         if settings.webhook_listen:
-            served = handlers(client, clock, spool)
+            exceptions = shared.exceptions(means.caches)
+            served = handlers(
+                client, clock, spool, lambda *plan: exceptions.find(shared.OPEN, "/".join(plan))
+            )
             gate = Gate(tuple(served))
             add_webhooks(
                 manager,

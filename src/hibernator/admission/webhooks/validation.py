@@ -20,8 +20,7 @@ from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.api.structural import show
 from hibernator.api.timewindowscaler import SCALERS
-from hibernator.decisions.scheduleexception import PLAN_LABEL
-from hibernator.decisions.scheduleexception_line import conflict, crowded, is_open, is_ready, taken
+from hibernator.decisions.scheduleexception_line import conflict, crowded, is_ready, taken
 from hibernator.decisions.scheduleexception_request import requester
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
@@ -32,9 +31,12 @@ from hibernator.schedule.problems import check_exception, check_scaler_beta, che
 PATH: Final = "/validate"
 
 Judge = Callable[[AdmissionRequest], Awaitable[Verdict]]
+# The exceptions of a plan that are not over, by namespace and name of the plan: from a cache, because those
+# that are over are never few.
+OpenOnes = Callable[[str, str], Iterable[ScheduleException]]
 
 
-def validation(client: Client, clock: Clock) -> Judge:
+def validation(client: Client, clock: Clock, open_ones: OpenOnes) -> Judge:
     """The judge of everything that people write."""
 
     async def judge(request: AdmissionRequest) -> Verdict:
@@ -47,7 +49,7 @@ def validation(client: Client, clock: Clock) -> Judge:
         if request.resource.resource == EXCEPTIONS.plural:
             exception = request.new(ScheduleException)
             user = request.user_info.username
-            verdict = await _place(client, clock.now(), exception, old, user)
+            verdict = await _place(client, open_ones, clock.now(), exception, old, user)
             hints = await _hints(client, exception) if isinstance(verdict, Allowed) else []
             return Allowed(warnings=hints) if hints else verdict
         if request.resource.resource == PLANS.plural:
@@ -85,7 +87,12 @@ def _is_old_news(document: Document, old: Document | None) -> bool:
 
 
 async def _place(
-    client: Client, now: Instant, new: ScheduleException, old: Document | None, user: str
+    client: Client,
+    open_ones: OpenOnes,
+    now: Instant,
+    new: ScheduleException,
+    old: Document | None,
+    user: str,
 ) -> Verdict:
     """An exception needs a plan, a place beside the others, and a time that none of them has taken."""
     name, namespace = new.spec.plan_ref.name, new.metadata.namespace
@@ -98,8 +105,7 @@ async def _place(
         return missing if old is None else Allowed()
     if new.spec.cancelled:
         return Allowed()
-    listed = await client.list(EXCEPTIONS, namespace, label_selector=f"{PLAN_LABEL}={name}")
-    others = [one for one in listed if is_open(one) and one.metadata.uid != new.metadata.uid]
+    others = [one for one in open_ones(namespace, name) if one.metadata.uid != new.metadata.uid]
     if old is None:
         mine = sum(requester(one) == user for one in others)
         if too_many := crowded(name, len(others), mine, user):
