@@ -254,6 +254,41 @@ async def test_kube_system_the_operators_own_namespace_and_unknown_kinds_are_ref
         await executor.discover(job(scene, "rollout.example"))
 
 
+async def test_odd_workloads_of_some_keep_those_of_others_neither_awake_nor_asleep(
+    scene: PlanScene, executor: WorkloadScaler
+) -> None:
+    hungry = workload(name="hungry")
+    hungry["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1e400"}}
+    paused = custom("keda.sh/v1alpha1", "ScaledObject", "paused", scaleTargetRef={"name": "paused"})
+    paused["metadata"]["annotations"] = {"autoscaling.keda.sh/paused-replicas": "9" * 5000}
+    shapeless = custom(
+        "argoproj.io/v1alpha1", "Rollout", "shapeless", template={"spec": {"containers": ["?"]}}
+    )
+    scene.apply(workload(replicas=2), hungry, workload(name="paused"), paused, shapeless)
+    work = job(scene, "Deployment", "rollouts.argoproj.io")
+    found = {item.key.rpartition("/")[2]: item for item in await executor.discover(work)}
+    assert found.keys() == {"web", "hungry", "paused", "shapeless"}
+    assert found["hungry"].saving.cpu_cores == 2 * 2.0**63
+    assert found["shapeless"].restore is None
+    assert "cannot be read" in found["shapeless"].note
+    for name in ("web", "hungry", "paused"):
+        await executor.sleep(work, saved(found[name]))
+    assert scene.replicas() == scene.replicas("hungry") == 0
+    mark = scene.get("deployments", "web")["metadata"]["annotations"][MARK]
+    forged = {
+        "labels": {LABEL: "x"},
+        "annotations": {MARK: mark.replace("Deployment", "rollouts.argoproj.io")},
+    }
+    scene.cluster.kubectl(
+        *("patch", "rollouts", "shapeless", "-n", scene.namespace, "--type=merge", "-p"),
+        json.dumps({"metadata": forged}),
+    )
+    asleep = {item.key.rpartition("/")[2]: item for item in await executor.asleep(work)}
+    assert {"web", "hungry", "paused"} <= asleep.keys()
+    await executor.wake(work, saved(asleep["web"]))
+    assert scene.replicas() == 2
+
+
 def test_selectors_are_written_as_the_api_server_reads_them() -> None:
     wanted = LabelSelector(
         match_labels={"b": "2", "a": "1"},
@@ -268,7 +303,17 @@ def test_selectors_are_written_as_the_api_server_reads_them() -> None:
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("500m", 0.5), ("2", 2.0), ("1.5", 1.5), ("1Gi", 2**30), ("1k", 1000.0), ("1e3", 1000.0), ("?", 0.0)],
+    [
+        *[("500m", 0.5), ("2", 2.0), ("1.5", 1.5), ("1Gi", 2**30), ("1k", 1000.0), ("1e3", 1000.0)],
+        *[
+            ("?", 0.0),
+            ("1e400", 2.0**63),
+            ("1e-400", 0.0),
+            ("9" * 5000, 2.0**63),
+            ("1e" + "9" * 5000, 2.0**63),
+        ],
+    ],
+    ids=lambda value: str(value)[:9],
 )
 def test_quantities_are_read_as_kubernetes_writes_them(text: str, number: float) -> None:
     assert quantity(text) == pytest.approx(number)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date, timedelta
 
 import msgspec
@@ -15,7 +15,9 @@ from hibernator.api.scheduleexception import ScheduleException
 from hibernator.decisions import scaler_timeline
 from hibernator.decisions.hibernateplan_order import cut_off
 from hibernator.decisions.impact import impact
+from hibernator.schedule.cron import convert_off_hours_to_cron, cron_to_off_hours
 from hibernator.schedule.daysoff import DaysOff
+from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.holidays import NO_HOLIDAYS, load_holidays
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.problems import check_scaler_beta
@@ -112,6 +114,28 @@ def test_zones_that_do_not_exist(zone: str) -> None:
         problems = list(check_scaler_beta(spec))
     assert len(problems) == 64
     assert all(len(problem.message) < 200 for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("hibernate", "wake_up"),
+    [
+        (",".join(["*/2"] * 20_000) + " * * * *", "1 * * * *"),
+        ("*/2 * * * *", "1-59/2 * * * *"),
+        ("0 20 * * " + ",".join(["MON-FRI/1"] * 20_000), "0 6 * * *"),
+        ("0" * 100_000 + " 20 * * *", "0 6 * * *"),
+        ("0 20 * * *" + " *" * 100_000, "0 6 * * *"),
+    ],
+    ids=["a long list", "every minute", "many ranges", "a long number", "many fields"],
+)
+def test_cron_lines_of_any_length(hibernate: str, wake_up: str) -> None:
+    with little_time(), suppress(ScheduleError):
+        cron_to_off_hours(hibernate, wake_up)
+
+
+def test_as_many_windows_as_there_can_be_as_cron_lines() -> None:
+    windows = msgspec.convert(SCHEDULE, Schedule).off_hours
+    with little_time(), suppress(ScheduleError):
+        convert_off_hours_to_cron(windows)
 
 
 def test_an_order_of_as_many_targets_and_dependencies_as_there_can_be() -> None:

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from hibernator.api.conversion import ConversionError, Document
+from hibernator.kube.shallow import TOO_DEEP, shallow
 
 Handler = Callable[[bytes], Awaitable[bytes]]
 Convert = Callable[[Document, str], Document]
@@ -54,6 +55,11 @@ class AdmissionRequest(msgspec.Struct, frozen=True, rename="camel"):
     object: msgspec.Raw = _NOTHING
     old_object: msgspec.Raw = _NOTHING
     dry_run: bool = False
+
+    @property
+    def too_deep(self) -> bool:
+        """Whether the object as it shall become could not be read as a whole."""
+        return TOO_DEEP in bytes(self.object)
 
     def new(self, kind: type[T]) -> T:
         """The object as it shall become; there is one unless something is to be deleted."""
@@ -107,7 +113,10 @@ def conversion(converters: Mapping[str, Convert]) -> Handler:
     decoder = msgspec.json.Decoder(_ConversionReview)
 
     async def handle(body: bytes) -> bytes:
-        review = _decoded(decoder, body)
+        try:
+            review = decoder.decode(body)
+        except RecursionError as error:
+            raise msgspec.DecodeError("it is nested too deeply") from error
         try:
             objects = await _converted(review.request, converters)
             answer = {"convertedObjects": objects, "result": {"status": "Success"}}
@@ -126,18 +135,14 @@ def admission(judge: Callable[[AdmissionRequest], Awaitable[Verdict]]) -> Handle
     decoder = msgspec.json.Decoder(_AdmissionReview)
 
     async def handle(body: bytes) -> bytes:
-        review = _decoded(decoder, body)
+        try:
+            review = decoder.decode(body)
+        except RecursionError:
+            review = decoder.decode(shallow(body))  # who judges sees that something was cut away
         answer = _verdict(await judge(review.request))
         return _answer(review.api_version, review.kind, {"uid": review.request.uid, **answer})
 
     return handle
-
-
-def _decoded(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
-    try:
-        return decoder.decode(body)
-    except RecursionError as error:
-        raise msgspec.DecodeError("it is nested too deeply") from error
 
 
 async def _converted(request: _ConversionRequest, converters: Mapping[str, Convert]) -> list[Document]:

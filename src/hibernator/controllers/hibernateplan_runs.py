@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
+from weakref import WeakValueDictionary
 
 import msgspec
 import structlog
@@ -24,7 +25,7 @@ from hibernator.executors.registry import Registry
 from hibernator.kube.together import together
 
 SLICE: Final = 250  # items of a plan between two writes of its status
-AT_ONCE: Final = 32  # items of all plans together, as many as the client has connections to share
+AT_ONCE: Final = 32  # items of all plans of a namespace, as many as the client has connections to share
 SETTLE_SECONDS: Final = 5.0
 FAILURES: Final = frozenset({"failed", "hopeless"})
 _TOLD: Final = 3  # failures that are told by name
@@ -83,12 +84,15 @@ class Step:
 
 
 class Runner:
-    """Does the work, on as many items at once as is good for everybody."""
+    """Does the work, on as many items at once as is good for everybody.
+
+    Each namespace has turns of its own: what a plan covers may answer slowly, and no neighbour waits for it.
+    """
 
     def __init__(self, registry: Registry, restore: RestoreData) -> None:
         self._registry = registry
         self._restore = restore
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     async def step(
         self, job: Job, operation: Operation, stored: dict[str, Stored], progress: Progress
@@ -168,7 +172,7 @@ class Runner:
         executor = self._registry[job.target.type]
         failed: dict[str, ExecutorError] = {}
         todo = await self._to_wake(executor, job, kept)
-        await self._each(todo, lambda item: executor.wake(job, item), failed)
+        await self._each(job, todo, lambda item: executor.wake(job, item), failed)
         return failed
 
     async def note_woken(self, job: Job, stored: Stored) -> Stored:
@@ -188,7 +192,7 @@ class Runner:
         """Put to sleep again what somebody else has woken, for the kinds that ask for it."""
         executor = self._registry[job.target.type]
         failed: dict[str, ExecutorError] = {}
-        await self._each(_saved(kept.sleeping), lambda item: executor.sleep(job, item), failed)
+        await self._each(job, _saved(kept.sleeping), lambda item: executor.sleep(job, item), failed)
         return failed
 
     def looks_again(self, type_: str) -> float | None:
@@ -266,7 +270,7 @@ class Runner:
         todo = await self._to_wake(executor, was, Kept(target=before.kept.target, entries=gone))
         failed: dict[str, ExecutorError] = {}
         await self._each(
-            [item for item in todo if item.key in gone], lambda item: executor.wake(was, item), failed
+            job, [item for item in todo if item.key in gone], lambda item: executor.wake(was, item), failed
         )
         for error in failed.values():
             raise error
@@ -276,7 +280,7 @@ class Runner:
     ) -> Throttled | None:
         batch, rest = progress.todo[: progress.share], progress.todo[progress.share :]
         failed: dict[str, ExecutorError] = {}
-        await self._each(batch, lambda item: act(job, item), failed)
+        await self._each(job, batch, lambda item: act(job, item), failed)
         throttled = {key: error for key, error in failed.items() if isinstance(error, Throttled)}
         progress.failed |= {key: error for key, error in failed.items() if key not in throttled}
         finished = [item for item in batch if item.key not in failed]
@@ -287,18 +291,21 @@ class Runner:
 
     async def _each(
         self,
+        job: Job,
         items: Iterable[Saved],
         act: Callable[[Saved], Awaitable[None]],
         failed: dict[str, ExecutorError],
     ) -> None:
+        turns = self._turns.setdefault(job.namespace, asyncio.Semaphore(AT_ONCE))
+
         async def one(item: Saved) -> None:
-            async with self._turns:
+            async with turns:
                 try:
                     await act(item)
                 except ExecutorError as error:
                     failed[item.key] = error
-                except (LookupError, TypeError, ValueError) as error:
-                    # Restore data that was edited by hand: it must not hold up the other items.
+                except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                    # Restore data, or the thing itself, as people wrote it: the other items go on.
                     log.exception("restore document unusable", item=item.key)
                     failed[item.key] = Permanent(
                         f"what is kept of it cannot be used ({error!r}). Correct the restore data."
@@ -348,7 +355,7 @@ class Runner:
                 unsettled.add(item.key)
 
         failed: dict[str, ExecutorError] = {}
-        await self._each(batch, ask, failed)
+        await self._each(job, batch, ask, failed)
         # Those still awake go to the end of the line, so that everybody is asked in turn.
         return rest + [item for item in batch if item.key in unsettled | failed.keys()]
 

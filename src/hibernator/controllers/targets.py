@@ -39,6 +39,7 @@ from hibernator.decisions.scaling import (
     Patch,
     Place,
     Workload,
+    paused_at,
 )
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
@@ -320,8 +321,7 @@ def _left(kind: Kind[Any], found: _Autoscaling, autoscaler: Autoscaler) -> Itera
 
 def _keda(scaled: ScaledObject) -> Keda:
     paused = scaled.metadata.annotations.get(KEDA_PAUSED_REPLICAS, "")
-    at = int(paused) if paused.isdecimal() else None
-    return Keda(place=_place(SCALED_OBJECTS, scaled), paused_at=at)
+    return Keda(place=_place(SCALED_OBJECTS, scaled), paused_at=paused_at(paused))
 
 
 def _horizontal(hpa: HorizontalPodAutoscaler) -> Horizontal:

@@ -62,6 +62,12 @@ class Keda:
 
 
 Autoscaler = Horizontal | Keda
+_DIGITS: Final = 10  # of the largest number of replicas
+
+
+def paused_at(text: str) -> int | None:
+    """At how many replicas an annotation of KEDA holds a workload; people can write anything there."""
+    return int(text) if text.isdecimal() and len(text) <= _DIGITS else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from hibernator.decisions.sleepmark import LABEL, Mark, read_mark
 from hibernator.executors import karpenter
 from hibernator.executors.insist import insist, typed
 from hibernator.executors.karpenter import NODE_POOLS
-from hibernator.executors.workloads import keda_of, thing_of, write
+from hibernator.executors.workloads import ODD, keda_of, thing_of, write
 from hibernator.executors.workloadscaler import EXCLUDE
 from hibernator.executors.workloadscaler_kinds import BUILT_IN, Anything, Sort, scalable
 from hibernator.kube import errors
@@ -111,7 +111,7 @@ async def find(client: Client, wheres: Iterable[Where], namespace: str = "") -> 
             pages = client.pages(where.kind, namespace, label_selector=LABEL)
             async for page in pages:
                 for found in page.items:
-                    if sleeper := where.of(where, found):
+                    if sleeper := _read(where, found):
                         yield sleeper
         except errors.NotFound:
             continue
@@ -121,13 +121,29 @@ async def find(client: Client, wheres: Iterable[Where], namespace: str = "") -> 
             )
 
 
+def _read(where: Where, found: Any) -> Sleeper | None:
+    """What bears the mark; None, too, if it is of a shape that its kind allows and nobody expects."""
+    try:
+        return where.of(where, found)
+    except ODD as error:
+        metadata, resource = found.metadata, where.kind.resource
+        log.warning(
+            "sleeper cannot be read",
+            resource=resource,
+            namespace=metadata.namespace,
+            name=metadata.name,
+            why=repr(error)[:200],
+        )
+        return None
+
+
 async def read(client: Client, sleeper: Sleeper) -> Sleeper | None:
     """The same as it is now; None when it is gone, or bears no mark any more."""
     try:
         found = await client.get(sleeper.where.kind, sleeper.name, sleeper.namespace)
     except errors.NotFound:
         return None
-    return sleeper.where.of(sleeper.where, found)
+    return _read(sleeper.where, found)
 
 
 async def woken_by(client: Client, sleeper: Sleeper) -> str:

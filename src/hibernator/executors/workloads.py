@@ -7,7 +7,7 @@ write that needs their version they all wait in memory.
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from hibernator.api.core import SCALED_OBJECTS, ScaledObject
 from hibernator.api.kind import Kind, partial
@@ -17,6 +17,7 @@ from hibernator.decisions.scaling import (
     Patch,
     Place,
     Workload,
+    paused_at,
     to_leave_awake,
     to_sleep,
     to_unpause,
@@ -27,6 +28,9 @@ from hibernator.executors.protocol import Permanent
 from hibernator.executors.workloadscaler_kinds import Anything, Sort, sort_of, workload_of
 from hibernator.kube import errors
 from hibernator.kube.client import Client
+
+# What reading an object raises whose kind lets people write anything. It must not hold up the others.
+ODD: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,4 +151,4 @@ def keda_of(scaled: ScaledObject) -> Keda:
         name=scaled.metadata.name,
         resource_version=scaled.metadata.resource_version,
     )
-    return Keda(place=place, paused_at=int(paused) if paused.isdecimal() else None)
+    return Keda(place=place, paused_at=paused_at(paused))

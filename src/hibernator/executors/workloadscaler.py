@@ -9,6 +9,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import ClassVar, Final
 
+import structlog
+
 from hibernator.api.core import NAMESPACES, SCALED_OBJECTS, ScaledObject
 from hibernator.api.hibernateplan import Target
 from hibernator.api.parameters import LabelSelector, WorkloadScalerParameters
@@ -27,6 +29,7 @@ from hibernator.executors.protocol import (
     parameters,
 )
 from hibernator.executors.workloads import (
+    ODD,
     Thing,
     parts_of,
     read,
@@ -51,6 +54,9 @@ from hibernator.kube.together import together
 EXCLUDE: Final = "hibernator.ardikabs.com/exclude"
 UNTOUCHABLE: Final = "kube-system"
 _LISTS: Final = 8  # at the same time
+_SHOWN: Final = 200  # characters of what is wrong with a workload
+
+log = structlog.get_logger(__name__)
 
 
 class WorkloadScaler(Executor):
@@ -183,8 +189,9 @@ async def _sleepers(client: Client, namespace: str, sorts: Iterable[Sort], job: 
     for sort in sorts:
         async for page in client.pages(sort.kind, namespace, label_selector=LABEL):
             for found in page.items:
-                thing = thing_of(sort, found, None)
-                if item := _marked(thing.mark, thing.key, job, thing):
+                thing = _thing(sort, found)
+                mark = read_mark(found.metadata.annotations)
+                if item := _marked(mark, _key(sort, found), job, thing):
                     items.append(item)
     by_kind = {(sort.kind.group, sort.kind.kind): sort for sort in sorts}
     for scaled in await _scaled_objects(client, namespace, LABEL):
@@ -218,7 +225,28 @@ def _scales(scaled: ScaledObject) -> tuple[str, str, str]:
     return ref.api_version.rpartition("/")[0], ref.kind, ref.name
 
 
+def _thing(sort: Sort, found: Anything) -> Thing | None:
+    """The workload; None if it is of a shape that its kind allows and nobody expects."""
+    try:
+        return thing_of(sort, found, None)
+    except ODD:
+        return None
+
+
+def _key(sort: Sort, found: Anything) -> str:
+    return f"{sort.label}/{found.metadata.namespace}/{found.metadata.name}"
+
+
 def _item(sort: Sort, found: Anything, scaled: ScaledObject | None, owner: str) -> Item:
+    try:
+        return _usual_item(sort, found, scaled, owner)
+    except ODD as error:
+        key = _key(sort, found)
+        log.warning("workload cannot be read", item=key, why=repr(error)[:_SHOWN])
+        return Item(key=key, note="left alone: its replicas or its Pod template cannot be read")
+
+
+def _usual_item(sort: Sort, found: Anything, scaled: ScaledObject | None, owner: str) -> Item:
     thing = thing_of(sort, found, scaled)
     if not thing.asleep:
         restore = restore_of(thing, scaled)

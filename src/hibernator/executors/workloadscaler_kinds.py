@@ -170,15 +170,20 @@ _UNITS: Final = {
     **{unit: 1000.0**power for power, unit in enumerate("kMGTPE", 1)},
     **{f"{unit}i": 1024.0**power for power, unit in enumerate("KMGTPE", 1)},
 }
+_LARGEST: Final = 2.0**63
 
 
 def quantity(text: object) -> float:
-    """A number as Kubernetes writes it: `500m`, `1.5`, `2Gi`, `1e3`. What is none counts nothing."""
+    """A number as Kubernetes writes it: `500m`, `1.5`, `2Gi`, `1e3`. What is none counts nothing.
+
+    The API server lets `1e400` in, which is more than a float holds.
+    """
     found = _QUANTITY.fullmatch(str(text))
     if not found:
         return 0.0
     number, exponent, unit = found.groups()
-    return float(number) * (10.0 ** int(exponent) if exponent else _UNITS.get(unit or "", 1.0))
+    value = float(f"{number}e{exponent}") if exponent else float(number) * _UNITS.get(unit or "", 1.0)
+    return max(-_LARGEST, min(value, _LARGEST))
 
 
 def _template(found: Anything) -> Mapping[str, Any]:

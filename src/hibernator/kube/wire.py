@@ -14,8 +14,10 @@ from msgspec.structs import force_setattr
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.kube.errors import Status
+from hibernator.kube.shallow import TOO_DEEP, shallow
 
 T = TypeVar("T", bound=Object)
+S = TypeVar("S")
 
 
 class Broken(NamedTuple):
@@ -118,6 +120,7 @@ class _Named(msgspec.Struct, frozen=True):
     metadata: _Name = _Name()
 
 
+_TOO_DEEP = RecursionError("it is nested too deeply")
 _UNREADABLE = (ValueError, RecursionError)  # msgspec's errors and invalid UTF-8 are ValueErrors
 
 
@@ -156,8 +159,8 @@ class Wire(Generic[T]):
         try:
             event = self._event.decode(line)
         except _UNREADABLE as error:
-            raw = msgspec.json.decode(line, type=_RawEvent)
-            return BrokenEvent(_broken(raw.object, error), deleted=raw.type == "DELETED")
+            raw = _decoded(line, _RawEvent)
+            return BrokenEvent(_broken(bytes(raw.object), error), deleted=raw.type == "DELETED")
         if isinstance(event, _OF_OBJECTS):
             self._labelled(event.object)
         return event
@@ -169,10 +172,10 @@ class Wire(Generic[T]):
         return obj
 
     def _page_piecemeal(self, body: bytes) -> Page[T]:
-        raw = msgspec.json.decode(body, type=_RawList)
+        raw = _decoded(body, _RawList)
         items, broken = [], []
-        for piece in raw.items or ():
-            found = self.object(bytes(piece))
+        for piece in map(bytes, raw.items or ()):
+            found = _broken(piece, _TOO_DEEP) if TOO_DEEP in piece else self.object(piece)
             if isinstance(found, Broken):
                 broken.append(found)
             else:
@@ -191,10 +194,18 @@ def wire(kind: Kind[T]) -> Wire[T]:
     return made
 
 
-def _broken(body: bytes | msgspec.Raw, error: Exception) -> Broken:
+def _decoded(body: bytes, shape: type[S]) -> S:
+    """Parts of which only the outside counts, however deep they are inside."""
+    try:
+        return msgspec.json.decode(body, type=shape)
+    except RecursionError:
+        return msgspec.json.decode(shallow(body), type=shape)
+
+
+def _broken(body: bytes, error: Exception) -> Broken:
     why = str(error) or type(error).__name__
     try:
-        name = msgspec.json.decode(body, type=_Named).metadata
+        name = _decoded(body, _Named).metadata
     except _UNREADABLE:
         return Broken("", "", "", "", why)
     return Broken(name.namespace, name.name, name.uid, name.resource_version, why)

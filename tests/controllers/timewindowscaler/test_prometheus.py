@@ -3,8 +3,10 @@
 import asyncio
 import gzip
 import json
+import math
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import aiohttp
 import pytest
@@ -160,3 +162,20 @@ async def test_a_query_that_fails_is_asked_less_and_less_often_until_it_is_anoth
         assert (await measurements.reconcile(key)).after == 30.0
         measurements.forget(key)
         assert await measurements.reconcile(key) == Result()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"status": "success", "data": {"resultType": "vector", "result": ' + "[" * 60_000,
+        '{"status": "success", "data": {"resultType": "vector", "result": [' + '{"value": [1, "1"]},' * 3_000,
+        '{"status": "success", "data": {"resultType": "scalar", "result": [1, "' + "9" * 60_000 + '"]}}',
+        "9" * 100_000,
+    ],
+    ids=["deep", "many values", "a long number", "one long number"],
+)
+async def test_an_answer_of_any_shape_costs_next_to_nothing(text: str) -> None:
+    before = time.process_time()
+    with suppress(prometheus.ReadingError):
+        assert not math.isfinite(await read(saying(text)))
+    assert time.process_time() - before < 0.5

@@ -1,9 +1,11 @@
 """A cache follows the real API server."""
 
 import asyncio
+import json
 from collections.abc import Mapping
 
 from hibernator.api.core import CONFIG_MAPS, NAMESPACES
+from hibernator.api.hibernateplan import PLANS
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.kube.cache import Cache
@@ -11,8 +13,10 @@ from hibernator.kube.client import Client
 from hibernator.kube.metrics import CACHE_OBJECTS, CACHE_UNDECODABLE, RELISTS, Metrics
 from hibernator.kube.reflector import Habits
 from support.caches import SELECTOR, World, following, running
+from support.cluster import ClusterInTest
 from support.faultproxy import FaultProxy
 from support.faults import Delay
+from support.plan_scenes import noop, plan
 
 
 class Numbered(Object):
@@ -131,3 +135,25 @@ async def test_the_cache_is_synced_only_after_the_last_page(
         await listener.cache.wait_synced()
         await listener.until_like(*made)
     assert len(proxy.seen("GET", "limit=2")) == 2
+
+
+async def test_an_object_that_is_nested_too_deeply_hides_no_other(
+    crds: ClusterInTest, namespace: str, world: World
+) -> None:
+    def create(name: str, levels: int) -> None:
+        text = json.dumps(plan({**noop("nothing"), "parameters": {"x": "HERE"}}, name=name))
+        body = text.replace('"HERE"', '{"a":' * levels + "1" + "}" * levels)
+        crds.kubectl("create", "-n", namespace, "--validate=ignore", "-f", "-", input=body)
+
+    create("before", 5_000)
+    create("fine", 1)
+    cache = Cache(world.client, PLANS, namespace)
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    cache.on_change(lambda _old, new: heard.put_nowait(new.metadata.name if new else ""))
+    async with running(cache), asyncio.timeout(30):
+        await cache.wait_synced()
+        assert await heard.get() == "fine"
+        await asyncio.to_thread(create, "during", 5_000)
+        await asyncio.to_thread(create, "later", 1)
+        assert await heard.get() == "later"
+        assert {name for _, name in cache.undecodable} == {"before", "during"}

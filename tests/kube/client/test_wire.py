@@ -4,8 +4,10 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 from hibernator.api.core import CONFIG_MAPS, ConfigMap
+from hibernator.kube.shallow import TOO_DEEP, shallow
 from hibernator.kube.wire import Added, Bookmark, BrokenEvent, Deleted, Failure, wire
 
 WIRE = wire(CONFIG_MAPS)
@@ -95,3 +97,52 @@ def test_an_object_says_what_it_is_wherever_it_comes_from() -> None:
     assert isinstance(event, Added)
     assert item == event.object == WIRE.object(json.dumps(raw("a")).encode())
     assert (item.api_version, item.kind) == ("v1", "ConfigMap")
+
+
+def deep(name: str, levels: int) -> bytes:
+    """An object as deep as API servers store them, which no encoder of Python would write."""
+    text = json.dumps(raw(name, spec="HERE", data={"k": 'a "bracket" \\ [{'}))
+    return text.replace('"HERE"', '{"a":[' * (levels // 2) + "]}" * (levels // 2)).encode()
+
+
+@pytest.mark.parametrize("levels", [1_200, 9_000])
+def test_an_object_that_is_nested_too_deeply_hides_no_other(levels: int) -> None:
+    fine, bad = json.dumps(raw("fine")).encode(), deep("bad", levels)
+    page = WIRE.page(b'{"metadata":{"resourceVersion":"9"},"items":[%s,%s,%s]}' % (bad, fine, bad))
+    assert [item.metadata.name for item in page.items] == ["fine"]
+    assert [(one.name, one.resource_version) for one in page.broken] == [("bad", "7")] * 2
+    event = WIRE.event(b'{"type":"DELETED","object":%s}' % bad)
+    assert isinstance(event, BrokenEvent)
+    assert (event.object.name, event.deleted) == ("bad", True)
+    found = WIRE.object(bad)
+    assert not isinstance(found, ConfigMap)
+    assert (found.name, "recursion" in found.why) == ("bad", True)
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(st.characters(codec="utf-8") | st.sampled_from('[]{}"\\')),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(JSON, st.booleans(), st.integers(0, 400))
+def test_only_what_is_too_deep_is_cut_away(value: Any, ascii_only: bool, levels: int) -> None:  # noqa: FBT001
+    text = json.dumps({"before": value, "inner": "HERE", "after": value}, ensure_ascii=ascii_only)
+    inside = json.dumps(value, ensure_ascii=ascii_only)
+    body = text.replace('"HERE"', "[" * levels + inside + "]" * levels)
+    cut = shallow(body.encode())
+    found = json.loads(cut)
+    assert (found["before"], found["after"]) == (value, value)
+    if TOO_DEEP not in cut:
+        assert cut == body.encode()
+    assert (TOO_DEEP in cut) == (levels + _depth(value) > 199)
+
+
+def _depth(value: Any) -> int:
+    if isinstance(value, list):
+        return 1 + max(map(_depth, value), default=0)
+    return 1 + max(map(_depth, value.values()), default=0) if isinstance(value, dict) else 0

@@ -29,6 +29,7 @@ from hibernator.schedule.hints import exception_hints, schedule_hints
 from hibernator.schedule.problems import check_exception, check_scaler_beta, check_schedule
 
 PATH: Final = "/validate"
+_TOO_DEEP: Final = "It is nested too deeply to be read: write fewer levels of lists and objects."
 
 Judge = Callable[[AdmissionRequest], Awaitable[Verdict]]
 # The exceptions of a plan that are not over, by namespace and name of the plan: from a cache, because those
@@ -40,6 +41,8 @@ def validation(client: Client, clock: Clock, open_ones: OpenOnes) -> Judge:
     """The judge of everything that people write."""
 
     async def judge(request: AdmissionRequest) -> Verdict:
+        if request.too_deep:
+            return Denied(_TOO_DEEP, code=422, reason="Invalid")
         document = request.new(dict[str, Any])
         old = None if request.operation == "CREATE" else request.old(dict[str, Any])
         if _is_old_news(document, old):
