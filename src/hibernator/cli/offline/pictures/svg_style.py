@@ -54,44 +54,44 @@ _DARK = {
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 
-def _variables(colours: dict[str, str]) -> str:
-    return "svg{" + "".join(f"--{name}:{colour};" for name, colour in colours.items()) + "}"
+_SHAPES = (
+    f"text{{font-family:{_FONT};font-size:12px}}",
+    ".title{font-size:15px;font-weight:600}",
+    ".small{font-size:11px}",
+    ".number{font-size:11px;font-weight:600}",
+    ".line{stroke-opacity:.14}",
+    ".would-wake{fill:url(#wake)}",
+    ".would-sleep{fill:url(#sleep)}",
+    ".would-wake,.would-sleep{stroke-width:1.5}",
+    ".missing{stroke-dasharray:2 2}",
+)
 
 
-def _fill(name: str) -> str:
-    return _both("fill", name)
+def _coloured(colours: dict[str, str]) -> str:
+    """Each colour where it is used, as it is.
 
-
-def _stroke(name: str) -> str:
-    return _both("stroke", name)
-
-
-def _both(what: str, name: str) -> str:
-    """A colour for readers that know no variables (Inkscape, rsvg, mail, PDF), then for those that do."""
-    return f"{what}:{_LIGHT[name]};{what}:var(--{name})"
+    Variables would be shorter, but Inkscape, rsvg, mail clients and makers of PDF files know none, and some
+    draw everything black.
+    """
+    fills = {
+        "text": "text",
+        ".quiet": "quiet",
+        ".number": "on-bar",
+        ".paper": "paper",
+        ".lane": "lane",
+        ".bar": "bar",
+        ".bar-holiday": "bar-holiday",
+        ".proposed-text": "proposed",
+        ".holiday-text": "holiday",
+        ".exception-text": "exception",
+        ".missing": "paper",
+        **{f".{name}": name for name in CLASSES.values()},
+    }
+    strokes = {".paper": "edge", ".line": "line", ".would-wake,.would-sleep": "proposed", ".missing": "quiet"}
+    rules = [f"{where}{{fill:{colours[name]}}}" for where, name in fills.items()]
+    return "\n".join(rules + [f"{where}{{stroke:{colours[name]}}}" for where, name in strokes.items()])
 
 
 STYLE = "\n".join(
-    [
-        _variables(_LIGHT),
-        "@media (prefers-color-scheme: dark){" + _variables(_DARK) + "}",
-        f"text{{font-family:{_FONT};font-size:12px;{_fill('text')}}}",
-        ".title{font-size:15px;font-weight:600}",
-        f".quiet{{{_fill('quiet')}}}",
-        ".small{font-size:11px}",
-        f".number{{font-size:11px;font-weight:600;{_fill('on-bar')}}}",
-        f".paper{{{_fill('paper')};{_stroke('edge')}}}",
-        f".lane{{{_fill('lane')}}}",
-        f".line{{{_stroke('line')};stroke-opacity:.14}}",
-        f".bar{{{_fill('bar')}}}",
-        f".bar-holiday{{{_fill('bar-holiday')}}}",
-        ".would-wake{fill:url(#wake)}",
-        ".would-sleep{fill:url(#sleep)}",
-        f".would-wake,.would-sleep{{{_stroke('proposed')};stroke-width:1.5}}",
-        f".proposed-text{{{_fill('proposed')}}}",
-        f".holiday-text{{{_fill('holiday')}}}",
-        f".exception-text{{{_fill('exception')}}}",
-        f".missing{{{_fill('paper')};{_stroke('quiet')};stroke-dasharray:2 2}}",
-        *(f".{name}{{{_fill(name)}}}" for name in CLASSES.values()),
-    ]
+    [*_SHAPES, _coloured(_LIGHT), f"@media (prefers-color-scheme: dark){{\n{_coloured(_DARK)}\n}}"]
 )
