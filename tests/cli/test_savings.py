@@ -122,7 +122,6 @@ SAVES: dict[str, Any] = {
 @pytest.fixture
 def trail(tmp_path: Path) -> str:
     """Two plans: one asleep since January, the other for an evening; and a sleep without numbers."""
-    url = f"sqlite:///{tmp_path}/audit.db"
     events = [
         told("target.slept", "2025-12-01T00:00:00Z", 1, cycle=1, target="a", **SAVES),
         told("wake.started", "2025-12-02T00:00:00Z", 2, cycle=1),
@@ -144,6 +143,11 @@ def trail(tmp_path: Path) -> str:
         ),
         told("wake.started", "2026-03-02T22:00:00Z", 3, "late", cycle=1),
     ]
+    return filled(tmp_path, events)
+
+
+def filled(folder: Path, events: list[AuditEvent]) -> str:
+    url = f"sqlite:///{folder}/audit.db"
 
     async def fill() -> None:
         async with Database(url) as database:
@@ -153,6 +157,26 @@ def trail(tmp_path: Path) -> str:
 
     asyncio.run(fill())
     return url
+
+
+@pytest.mark.parametrize(
+    ("now", "hours"),
+    [
+        ("2026-02-10T08:00:00Z", 16 + 8 / 2),
+        ("2026-02-12T00:00:00Z", 24 / 2),  # it was woken before the window began
+    ],
+)
+def test_what_others_woke_in_the_night_is_not_counted_as_saved(
+    tmp_path: Path, now: str, hours: float
+) -> None:
+    awake = SAVES | {"awake": 1, "items": 1, "cpuMillicores": 500}
+    events = [
+        told("target.slept", "2026-02-01T00:00:00Z", 1, cycle=1, target="a", **SAVES),
+        told("target.wokenbyothers", "2026-02-10T00:00:00Z", 2, cycle=1, target="a", **awake),
+    ]
+    ran = show(filled(tmp_path, events), now, "--since", "24h", "-o", "json")
+    (item,) = json.loads(ran.out)["items"]
+    assert item["coreHours"] == hours
 
 
 def test_a_sleep_of_months_counts_in_a_window_that_begins_in_the_middle_of_it(trail: str) -> None:

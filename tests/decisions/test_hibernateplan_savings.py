@@ -1,10 +1,12 @@
 """What a plan's status and journal say of the savings of a sleep."""
 
-from whenever import TimeDelta
+import pytest
+from whenever import Instant, TimeDelta
 
 from hibernator.decisions.hibernateplan_journal import journaled
-from hibernator.decisions.hibernateplan_status import saved_by
-from support.plan_drill import Drill, spec
+from hibernator.decisions.hibernateplan_restore import Saving
+from hibernator.decisions.hibernateplan_status import Woken, saved_by
+from support.plan_drill import EVENING, Drill, spec
 
 
 def test_a_target_that_fell_asleep_says_what_an_hour_of_it_saves_in_the_status_and_in_the_trail() -> None:
@@ -54,3 +56,60 @@ def test_a_clock_that_was_set_back_takes_no_savings_away() -> None:
     drill.go("Awake")
     assert drill.status.savings
     assert drill.status.savings.cpu_core_hours == 20.0
+
+
+def core_hours(drill: Drill) -> float:
+    saved = saved_by(drill.status, drill.now)
+    assert saved
+    return saved.cpu_core_hours or 0.0
+
+
+def half(hour: float | None) -> Woken:
+    """Half of what sleeps, woken at an hour of the night."""
+    at = None if hour is None else EVENING + TimeDelta(hours=hour)
+    return Woken(item="Deployment/shop/web", by="gitops", at=at, target="a", saving=Saving(1.0, 2.0))
+
+
+def test_what_others_woke_saves_nothing_from_when_they_did_until_it_sleeps_again() -> None:
+    drill = Drill(spec("a"))
+    drill.go("Asleep")
+    drill.now = EVENING + TimeDelta(hours=3)
+    before = drill.plan()
+    drill.woken = (half(2),)
+    drill.go("Asleep")
+    assert core_hours(drill) == 2 * 2 + 1
+    [news] = journaled(before, drill.status, (), drill.now).journal
+    assert (news.type, Instant(news.at), news.data["cpuMillicores"]) == (
+        "target.wokenbyothers",
+        half(2).at,
+        1000,
+    )
+
+    before = drill.plan()
+    drill.now += TimeDelta(hours=2)
+    drill.woken = None  # a process that takes over does not know yet
+    drill.go("Asleep")
+    assert drill.status == before.status
+    assert core_hours(drill) == 2 * 2 + 3
+
+    drill.woken = ()
+    drill.go("Asleep")
+    [news] = journaled(before, drill.status, (), drill.now).journal
+    assert (news.type, news.data["awake"], news.data["cpuMillicores"]) == ("target.sleptagain", 0, 2000)
+    drill.now += TimeDelta(hours=1)
+    drill.go("Awake")
+    assert core_hours(drill) == 2 * 2 + 3 + 2
+
+
+@pytest.mark.parametrize("hour", [None, -5.0, 99.0])
+def test_what_cannot_have_been_woken_then_was_woken_when_it_was_found(hour: float | None) -> None:
+    drill = Drill(spec("a"))
+    drill.go("Asleep")
+    drill.now = EVENING + TimeDelta(hours=3)
+    drill.woken = (half(hour),)
+    drill.go("Asleep")
+    drill.now += TimeDelta(hours=1)
+    drill.go("Awake")
+    assert core_hours(drill) == 2 * 3 + 1
+    assert drill.status.savings
+    assert drill.status.savings.counted_until is None

@@ -61,6 +61,16 @@ def test_a_target_that_grows_in_the_night_goes_on_at_its_new_rate() -> None:
     assert total(saved(*told, window=(0, 99 * HOUR))).millicores == (8000 * 4 + 9000 * 6) * HOUR
 
 
+def test_what_others_woke_earlier_than_the_last_event_counts_no_time_twice() -> None:
+    half = Rate(type="workloadscaler", millicores=4000)
+    told = (
+        Slept(SHOP, 5 * HOUR, "all", EIGHT_CORES),
+        Slept(SHOP, 2 * HOUR, "all", half),
+        Woke(SHOP, 10 * HOUR),
+    )
+    assert total(saved(*told, window=(0, 99 * HOUR))).millicores == 4000 * 5 * HOUR
+
+
 def test_months_begin_at_midnight_in_the_zone_of_the_plan() -> None:
     rate = Rate(type="workloadscaler", millicores=1000, zone="Europe/Berlin")
     found = saved(Slept(SHOP, START, "all", rate), Woke(SHOP, START + HOUR), window=(0, 2 * START))
@@ -111,11 +121,12 @@ def brute(events: Sequence[Slept | Woke], window: tuple[int, int]) -> Counter[tu
         sleeping: list[tuple[Rate, range]] = []
         for event in [*its, Woke(plan, window[1])]:
             ends = list(asleep) if isinstance(event, Woke) else [event.target]
+            begins = max([event.at, *(asleep[name].at for name in ends if name in asleep)])
             sleeping += [
                 (asleep[name].rate, range(asleep.pop(name).at, event.at)) for name in ends if name in asleep
             ]
             if isinstance(event, Slept):
-                asleep[event.target] = event
+                asleep[event.target] = event._replace(at=begins)
         for second in range(*window):
             now = [rate for rate, seconds in sleeping if second in seconds]
             nodes = any(rate.type == "eks" for rate in now)

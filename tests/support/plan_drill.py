@@ -14,7 +14,7 @@ from hibernator.api.planstatus import HibernatePlanStatus, ItemCount, Rest
 from hibernator.api.problem import Problem
 from hibernator.decisions.hibernateplan import Clockwise, Decision, Run, Seen, decide
 from hibernator.decisions.hibernateplan_restore import Saving
-from hibernator.decisions.hibernateplan_status import Outcome
+from hibernator.decisions.hibernateplan_status import Outcome, Woken
 
 EVENING = Instant("2026-03-02T20:00:00Z")
 Fate = Callable[[Run, int], str]
@@ -54,6 +54,7 @@ class Drill:
     deleted: bool = False
     changed: set[str] = field(default_factory=set)
     problems: tuple[Problem, ...] = ()
+    woken: tuple[Woken, ...] | None = ()
     log: list[str] = field(default_factory=list)  # `Sleep a`, in the order in which runs began
     most_at_once: int = 0
     outcomes: dict[str, Outcome] = field(default_factory=dict)
@@ -80,6 +81,7 @@ class Drill:
                 changed=frozenset(self.changed),
                 outcomes=self.outcomes,
                 problems=self.problems,
+                woken=self.woken,
             ),
             self.now,
         )

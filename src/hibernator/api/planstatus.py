@@ -43,6 +43,14 @@ class HourlySaving(Model):
     nodes: Annotated[float | None, says("Machines not used.")] = None
 
 
+class WokenByOthers(Model):
+    """What others woke of a target in this sleep, which saves nothing since."""
+
+    items: Annotated[int, says("How many items.", format="int32")]
+    since: Annotated[datetime, says("When the last of them was woken, as far as it is known.")]
+    saving: Annotated[HourlySaving | None, says("What an hour of their sleep would save.")] = None
+
+
 class TargetStatus(Model):
     name: Annotated[str, says("The target.", maxLength=LONGEST_NAME)]
     state: Annotated[TargetState, says("How far it is in the current operation.")]
@@ -52,6 +60,9 @@ class TargetStatus(Model):
     message: Annotated[str, says("What happened, in words.")] = ""
     items: Annotated[ItemCount | None, says("How many items it has, and how many are done.")] = None
     saving: Annotated[HourlySaving | None, says("What each hour of its sleep saves.")] = None
+    woken_by_others: Annotated[
+        WokenByOthers | None, says("What others woke of it while the plan sleeps; absent if nothing.")
+    ] = None
 
 
 class ActiveException(Model):
@@ -92,6 +103,10 @@ class Savings(Model):
     )
     node_hours: Annotated[float | None, says("Hours of machines not used.")] = None
     since: Annotated[datetime | None, says("Since when this is counted.")] = None
+    counted_until: Annotated[
+        datetime | None,
+        says("Until when this sleep is counted in already; absent where it is not, or where none goes on."),
+    ] = None
 
 
 class HibernatePlanStatus(Model):

@@ -103,6 +103,10 @@ _TABLE: Final = (
             "wake.failed": _failed("Targets could not be woken; the data says which.", "error"),
             "target.slept": _info("One target was put to sleep."),
             "target.woken": _info("One target was woken."),
+            "target.wokenbyothers": _notice(
+                "Others woke items of a target while the plan sleeps; the data says what it still saves."
+            ),
+            "target.sleptagain": _info("Items of a target that others had woken sleep again."),
             "target.failed": _failed("One target failed; it is tried again while retries are left."),
             "target.aborted": _failed("Work on one target was called off half-way."),
             "retried": _notice("Somebody asked for the failed targets to be tried again."),

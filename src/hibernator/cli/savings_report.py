@@ -80,7 +80,7 @@ async def gather(database: Database, namespace: str, start: Instant, end: Instan
 def _read(entry: Entry) -> tuple[Slept | Woke, bool]:
     about = entry.resource
     plan, at = Plan(about.namespace, about.name, about.uid), entry.time.timestamp()
-    if entry.type != SLEPT:
+    if entry.type not in SLEPT:
         return Woke(plan, at), True
     try:
         data = msgspec.json.decode(entry.data, type=_Data)

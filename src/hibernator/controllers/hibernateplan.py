@@ -213,7 +213,7 @@ class PlanReconciler:
             outcomes=current(plan, memory.outcomes),
             exceptions=exception_entries((*active, *self._exceptions.last(name))),
             strays=tuple(one.key for one in out_of_place if one.woken_by is None),
-            woken=tuple((one.key, one.woken_by) for one in out_of_place if one.woken_by is not None),
+            woken=self._strays.woken(plan, memory.held),
             problems=problems,
             unreadable=bool(broken),
             troubles=troubles,

@@ -24,13 +24,13 @@ from hibernator.controllers.means import Means
 from hibernator.decisions.hibernateplan import Run, is_suspended
 from hibernator.decisions.hibernateplan_keeping import is_stray, is_woken_by_others, may_act
 from hibernator.decisions.hibernateplan_restore import Kept
-from hibernator.decisions.hibernateplan_status import standing
+from hibernator.decisions.hibernateplan_status import Woken, standing
 from hibernator.decisions.sleepmark import Mark
 from hibernator.executors import sleepers
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.protocol import ExecutorError, Saved, parameters
 from hibernator.executors.registry import Registry
-from hibernator.executors.sleepers import Sleeper, Where
+from hibernator.executors.sleepers import Sleeper, Waker, Where
 from hibernator.executors.workloadscaler_kinds import sort_of
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
@@ -42,6 +42,7 @@ from hibernator.kube.together import together
 SWEEP: Final = Key("", "strays")
 EVERY: Final = 900.0
 _CLOUDS_AT_ONCE: Final = 4  # plans whose accounts are asked at the same time
+SOON: Final = 10.0  # seconds, after which plans that were not read yet have been
 
 STRAYS = Metric(
     "hibernator_strays",
@@ -63,7 +64,7 @@ class Stray:
     asleep: bool = True
     excluded: bool = False
     confirmed: bool = False  # while restore data names it, the plan itself looks again whether it is awake
-    woken_by: str | None = None  # only of what others have woken: the field manager that did it, if known
+    woken_by: Waker | None = None  # only of what others have woken
     wake: Callable[[], Awaitable[None]] = field(compare=False)
 
 
@@ -87,6 +88,7 @@ class Strays:
         self._namespace = namespace
         self._found: dict[Key, list[Stray]] = {}
         self._orphans: list[Stray] = []
+        self._looked_at: frozenset[Key] = frozenset()  # the plans that the last sweep could ask
         self.kept: Callable[[Key], Collection[str] | None] = lambda _key: None  # what a plan knows of
         self.found: Callable[[Key], object] = lambda _key: None  # called with the plans that have strays
 
@@ -102,6 +104,27 @@ class Strays:
         left = [one for one in known if _is_out_of_place(plan, kept, one)]
         self._keep(key, left)
         return tuple(left)
+
+    def woken(self, plan: HibernatePlan, held: Held) -> tuple[Woken, ...] | None:
+        """What others woke of a plan that sleeps; None before the first sweep, which alone can tell."""
+        if Key(plan.metadata.namespace, plan.metadata.name) not in self._looked_at:
+            return None
+        slept = {
+            key: (name, entry)
+            for name, one in (held.stored or {}).items()
+            for key, entry in one.kept.sleeping.items()
+        }
+        return tuple(
+            Woken(
+                item=one.key,
+                by=one.woken_by.manager,
+                at=one.woken_by.at,
+                target=slept[one.key][0],
+                saving=slept[one.key][1].saving,
+            )
+            for one in self.of(plan, held.items)
+            if one.woken_by is not None and one.key in slept
+        )
 
     def forget(self, plan: HibernatePlan, strays: Collection[Stray]) -> None:
         """They were dealt with; if in vain, the next sweep finds them again."""
@@ -150,6 +173,7 @@ class Strays:
     async def sweep(self, _key: Key) -> Result:
         found: dict[Key, list[Stray]] = {}
         orphans: list[Stray] = []
+        known = self._known()
         for client, remote, wheres in await self._clusters():
             namespace = "" if remote else self._namespace
             async for sleeper in sleepers.find(client, wheres, namespace):
@@ -167,14 +191,21 @@ class Strays:
         for key, strays in await self._at_clouds():
             found.setdefault(key, []).extend(strays)
         self._orphans = orphans
-        self._found = found
+        before, self._found = self._found, found
+        self._looked_at = known & self._known()
         for key, strays in found.items():
             log.warning("strays found", plan=f"{key.namespace}/{key.name}", strays=len(strays))
+        for key in {**before, **found}:
             self.found(key)
         if orphans:
             plans = sorted({one.plan for one in orphans})
             log.warning("sleepers of plans that are gone", strays=len(orphans), plans=plans[:10])
-        return Result(EVERY)
+        return Result(EVERY if len(self._looked_at) == len(self._plans) else SOON)
+
+    def _known(self) -> frozenset[Key]:
+        """The plans of which it is known what they keep."""
+        keys = (Key(one.metadata.namespace, one.metadata.name) for one in self._plans.values())
+        return frozenset(key for key in keys if self.kept(key) is not None)
 
     async def _at_clouds(self) -> list[tuple[Key, list[Stray]]]:
         """What bears the marks of plans at clouds, and is out of place there. A few plans at a time."""

@@ -27,6 +27,7 @@ from hibernator.decisions.hibernateplan_order import LONGEST_PAUSE, OVER, cut_of
 from hibernator.decisions.hibernateplan_restore import DOMAIN
 from hibernator.decisions.hibernateplan_status import (
     Outcome,
+    Woken,
     begin,
     finish,
     fold,
@@ -38,6 +39,7 @@ from hibernator.decisions.hibernateplan_status import (
     started,
     states,
     with_state,
+    with_woken,
 )
 from hibernator.decisions.hibernateplan_words import Told, conditions, phase
 
@@ -76,7 +78,7 @@ class Seen:
     unreadable: bool = False  # something is kept, but nobody can tell what
     troubles: tuple[str, ...] = ()  # what degrades the plan without stopping it
     strays: tuple[str, ...] = ()  # items with its mark that sleep although it is awake, or does not know them
-    woken: tuple[tuple[str, str], ...] = ()  # items that others woke while it sleeps, and the field manager
+    woken: tuple[Woken, ...] | None = ()  # what others woke while it sleeps; None if that is not known yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,6 +301,8 @@ def _said(
     after: float = LONGEST_SECONDS,
 ) -> Decision:
     """The decision with everything that the status says about it."""
+    if seen.woken is not None:
+        status = with_woken(status, seen.woken, now)
     told = Told(
         plan=seen.plan,
         status=status,

@@ -7,10 +7,10 @@ import msgspec
 from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
-from hibernator.api.planstatus import HibernatePlanStatus, HourlySaving, OperationResult, TargetStatus
+from hibernator.api.planstatus import HibernatePlanStatus, OperationResult, TargetStatus
 from hibernator.decisions.author import RETRIED_BY, author
 from hibernator.decisions.hibernateplan import RETRY, direction
-from hibernator.decisions.hibernateplan_status import states
+from hibernator.decisions.hibernateplan_status import saves_now, states
 from hibernator.decisions.hibernateplan_words import DEGRADED
 from hibernator.decisions.journal import News, by_author, by_user, degraded_news, noted, spec_news
 
@@ -82,15 +82,39 @@ def _targets(plan: HibernatePlan, before: HibernatePlanStatus, after: HibernateP
                 **(_saving(plan, target) if named == "slept" else {}),
             }
             yield News(f"target.{named}", target.message, data, Instant(target.finished_at))
+        elif old and old.state == target.state == "Completed" and operation == "Sleep":
+            yield from _woken_by_others(plan, old, target, after.cycle or 0)
+
+
+def _woken_by_others(
+    plan: HibernatePlan, old: TargetStatus, target: TargetStatus, cycle: int
+) -> Iterator[News]:
+    """What a target saves from here on, because others woke something of it, or it sleeps again."""
+    was, now = old.woken_by_others, target.woken_by_others
+    if was == now:
+        return
+    awake, before = now.items if now else 0, was.items if was else 0
+    data: dict[str, int | str] = {
+        "target": target.name,
+        "awake": awake,
+        "cycle": cycle,
+        **_saving(plan, target),
+    }
+    yield News(
+        "target.wokenbyothers" if awake >= before else "target.sleptagain",
+        data=data,
+        at=Instant(now.since) if now and awake > before else None,
+    )
 
 
 def _saving(plan: HibernatePlan, target: TargetStatus) -> dict[str, int | str]:
     """What its sleep saves in an hour, in whole numbers, and in which zone that hour is."""
-    saving = target.saving or HourlySaving()
+    saving = saves_now(target)
+    awake = target.woken_by_others.items if target.woken_by_others else 0
     type_ = next((one.type for one in plan.spec.targets if one.name == target.name), "")
     return {
         "type": type_,
-        "items": (target.items.done if target.items else None) or 0,
+        "items": max(0, ((target.items.done if target.items else None) or 0) - awake),
         "cpuMillicores": round((saving.cpu_cores or 0.0) * 1000),
         "memoryMiB": round((saving.memory_gib or 0.0) * 1024),
         "nodes": round(saving.nodes or 0.0),

@@ -38,6 +38,12 @@ class Saving:
             self.cpu_cores + other.cpu_cores, self.memory_gib + other.memory_gib, self.nodes + other.nodes
         )
 
+    def __sub__(self, other: "Saving") -> "Saving":
+        return self + other * -1.0
+
+    def __mul__(self, hours: float) -> "Saving":
+        return Saving(self.cpu_cores * hours, self.memory_gib * hours, self.nodes * hours)
+
 
 NOTHING: Final = Saving()
 

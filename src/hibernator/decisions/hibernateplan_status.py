@@ -23,6 +23,7 @@ from hibernator.api.planstatus import (
     Savings,
     TargetState,
     TargetStatus,
+    WokenByOthers,
 )
 from hibernator.decisions.conditions import whole_second
 from hibernator.decisions.hibernateplan_order import pause
@@ -40,6 +41,17 @@ class Outcome:
     items: ItemCount
     message: str = ""
     saving: Saving = NOTHING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Woken:
+    """An item that others woke while its plan sleeps."""
+
+    item: str
+    by: str = ""  # the field manager that did it, if it is known
+    at: Instant | None = None  # when it did, if that is known
+    target: str = ""
+    saving: Saving = NOTHING  # of an hour, if it slept
 
 
 def standing(status: HibernatePlanStatus, kept: Collection[str]) -> Rest:
@@ -223,9 +235,61 @@ def _with_saving(status: HibernatePlanStatus, slept: list[Saving]) -> HibernateP
     if not slept:
         return status
     last = status.history[-1]
-    before = last.saving or HourlySaving()
-    so_far = Saving(before.cpu_cores or 0.0, before.memory_gib or 0.0, before.nodes or 0.0)
-    return _replace(status, history=(*status.history[:-1], _replace(last, saving=hourly(sum(slept, so_far)))))
+    saving = hourly(sum(slept, _saving_of(last.saving)))
+    return _replace(status, history=(*status.history[:-1], _replace(last, saving=saving)))
+
+
+def with_woken(status: HibernatePlanStatus, woken: Iterable[Woken], now: Instant) -> HibernatePlanStatus:
+    """Count what others woke as saving nothing from when they did, and what sleeps again from now on."""
+    if status.current_operation is not None or not status.history or status.history[-1].wake:
+        return status
+    by_target: dict[str, list[Woken]] = {}
+    for one in woken:
+        by_target.setdefault(one.target, []).append(one)
+    for target in status.targets:
+        status = _with_woken_of(status, target, by_target.get(target.name, ()), now)
+    return status
+
+
+def _with_woken_of(
+    status: HibernatePlanStatus, target: TargetStatus, woken: Collection[Woken], now: Instant
+) -> HibernatePlanStatus:
+    before = target.woken_by_others or WokenByOthers(items=0, since=whole_second(now))
+    lost = sum((one.saving for one in woken), NOTHING)
+    if (before.items, before.saving or hourly(NOTHING)) == (len(woken), hourly(lost)):
+        return status
+    more = lost - _saving_of(before.saving)
+    last, savings = status.history[-1], _saved(status, now)
+    since = _woken_at(woken, last, now) if len(woken) > before.items else now
+    if savings:
+        savings = _more(savings, more * -(now - since).total("hours"), counted_until=now)
+    after = WokenByOthers(items=len(woken), since=whole_second(since), saving=hourly(lost)) if woken else None
+    last = _replace(last, saving=hourly(_saving_of(last.saving) - more))
+    return _replace(
+        status,
+        savings=savings,
+        history=(*status.history[:-1], last),
+        targets=tuple(
+            _replace(one, woken_by_others=after) if one is target else one for one in status.targets
+        ),
+    )
+
+
+def _woken_at(woken: Iterable[Woken], cycle: Cycle, now: Instant) -> Instant:
+    """When the last of them was woken; now, if that is not known or cannot be."""
+    last = max((one.at or now for one in woken), default=now)
+    asleep = cycle.sleep.finished_at if cycle.sleep else None
+    return last if asleep and Instant(asleep) <= last <= now else now
+
+
+def saves_now(target: TargetStatus) -> HourlySaving:
+    """What an hour of a target's sleep saves, without what others woke of it."""
+    awake = target.woken_by_others
+    return hourly(_saving_of(target.saving) - _saving_of(awake.saving if awake else None))
+
+
+def _saving_of(said: HourlySaving | None) -> Saving:
+    return Saving(said.cpu_cores or 0.0, said.memory_gib or 0.0, said.nodes or 0.0) if said else NOTHING
 
 
 def hourly(saving: Saving) -> HourlySaving:
@@ -247,12 +311,18 @@ def _saved(status: HibernatePlanStatus, now: Instant) -> Savings | None:
     last = status.history[-1] if status.history else None
     if last is None or last.saving is None or last.sleep is None or last.sleep.finished_at is None:
         return status.savings
-    # A clock that was set back has no hours to take away again.
-    hours = max(0.0, (whole_second(now) - last.sleep.finished_at).total_seconds() / 3600)
     before = status.savings or Savings(since=last.sleep.started_at)
+    start = max(last.sleep.finished_at, before.counted_until or last.sleep.finished_at)
+    # A clock that was set back has no hours to take away again.
+    hours = max(0.0, (whole_second(now) - start).total_seconds() / 3600)
+    return _more(before, _saving_of(last.saving) * hours)
+
+
+def _more(savings: Savings, saved: Saving, counted_until: Instant | None = None) -> Savings:
     return Savings(
-        cpu_core_hours=round((before.cpu_core_hours or 0.0) + hours * (last.saving.cpu_cores or 0.0), 3),
-        memory_gib_hours=round((before.memory_gib_hours or 0.0) + hours * (last.saving.memory_gib or 0.0), 3),
-        node_hours=round((before.node_hours or 0.0) + hours * (last.saving.nodes or 0.0), 3) or None,
-        since=before.since,
+        cpu_core_hours=round((savings.cpu_core_hours or 0.0) + saved.cpu_cores, 3),
+        memory_gib_hours=round((savings.memory_gib_hours or 0.0) + saved.memory_gib, 3),
+        node_hours=round((savings.node_hours or 0.0) + saved.nodes, 3) or None,
+        since=savings.since,
+        counted_until=whole_second(counted_until) if counted_until else None,
     )

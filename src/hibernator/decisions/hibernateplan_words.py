@@ -11,7 +11,7 @@ from hibernator.api.meta import Condition
 from hibernator.api.planstatus import HibernatePlanStatus, OperationResult, Phase, TargetStatus
 from hibernator.api.problem import Problem
 from hibernator.decisions.conditions import Verdict, find, lay_over
-from hibernator.decisions.hibernateplan_status import last_operation, last_result, states
+from hibernator.decisions.hibernateplan_status import Woken, last_operation, last_result, states
 
 READY: Final = "Ready"
 DEGRADED: Final = "Degraded"
@@ -61,7 +61,7 @@ class Told:
     problems: tuple[Problem, ...]
     troubles: tuple[str, ...]
     strays: tuple[str, ...] = ()
-    woken: tuple[tuple[str, str], ...] = ()
+    woken: tuple[Woken, ...] | None = ()  # None if it is not known yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,8 +188,10 @@ def _degraded(told: Told) -> Verdict:
 
 
 def _woken_by_others(told: Told) -> Iterator[Verdict]:
+    if told.woken is None:
+        return
     if told.woken:
-        named = [f"{item} by {by or 'an unknown manager'}" for item, by in told.woken[:_NAMED]]
+        named = [f"{one.item} by {one.by or 'an unknown manager'}" for one in told.woken[:_NAMED]]
         more = len(told.woken) - _NAMED
         rest = f" and {more} more" if more > 0 else ""
         then = "Left awake until the next sleep; spec.behavior.onWokenByOthers: SleepAgain changes that."

@@ -36,6 +36,8 @@ class Rate:
 
 
 class Slept(NamedTuple):
+    """From here on a target saves at this rate."""
+
     plan: Plan
     at: int  # seconds since the epoch
     target: str
@@ -87,8 +89,8 @@ class Place(NamedTuple):
 def spells(events: Iterable[Slept | Woke], until: int) -> Iterator[Spell]:
     """Every sleep, from events in the order in which they happened to each plan.
 
-    A target that fell asleep again, because more of it sleeps now, goes on at its new rate. A clock that was
-    set back makes an empty sleep, never a negative one.
+    A target that fell asleep again, because more of it sleeps now, or others woke some of it, goes on at its
+    new rate. A clock that was set back makes an empty sleep, never a negative one, and no time counts twice.
     """
     asleep: dict[Plan, dict[str, Slept]] = {}
     for event in events:
@@ -98,6 +100,7 @@ def spells(events: Iterable[Slept | Woke], until: int) -> Iterator[Spell]:
             targets = asleep.setdefault(event.plan, {})
             if before := targets.get(event.target):
                 yield _until(before, event.at)
+                event = event._replace(at=max(before.at, event.at))  # noqa: PLW2901 — the same, later
             targets[event.target] = event
     for targets in asleep.values():
         yield from (_until(slept, until) for slept in targets.values())

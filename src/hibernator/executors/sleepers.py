@@ -6,10 +6,11 @@ everything is woken when nothing else is left.
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import structlog
+from whenever import Instant
 
 from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS, SCALED_OBJECTS, ScaledObject
 from hibernator.api.kind import Kind
@@ -40,6 +41,13 @@ class Sleeper:
     asleep: bool
     excluded: bool  # somebody has said in the night that it shall not sleep
     waking: Patch  # what brings it back to what its mark says
+
+
+class Waker(NamedTuple):
+    """Who has woken something, and when, as far as it is known."""
+
+    manager: str = ""
+    at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,20 +154,21 @@ async def read(client: Client, sleeper: Sleeper) -> Sleeper | None:
     return _read(sleeper.where, found)
 
 
-async def woken_by(client: Client, sleeper: Sleeper) -> str:
+async def woken_by(client: Client, sleeper: Sleeper) -> Waker:
     """The field manager that owns what would put it to sleep: who has woken it, as far as it is known."""
     kind = sleeper.where.kind
     written = Kind(_Written, kind.group, kind.version, kind.kind, kind.plural, kind.namespaced, partial=True)
     try:
         found = await client.get(written, sleeper.name, sleeper.namespace)
     except errors.ApiError:
-        return ""
+        return Waker()
     owners = [
         entry
         for entry in found.metadata.managed_fields
         if _OWNED & set(entry.fields.get("f:spec") or ()) and entry.manager != MANAGER
     ]
-    return max(owners, key=lambda entry: entry.time).manager if owners else ""
+    last = max(owners, key=lambda entry: entry.time, default=None)
+    return Waker(last.manager, Instant(last.time) if last.time else None) if last else Waker()
 
 
 class _ManagedFields(Model):

@@ -6,12 +6,14 @@ from typing import Any, ClassVar
 import pytest
 
 from hibernator.controllers.strays import EVERY, STRAYS
+from support.clock import ManualClock
 from support.cluster import ClusterInTest
 from support.plan_scenes import EVENING, MORNING, PlanScene, plan, workloads
 from support.scaler_scenes import workload
 
 DOMAIN = "hibernator.ardikabs.com"
 NOON = "2026-03-03T12:00:00Z"
+LATER = "2026-03-02T23:00:00Z"
 
 
 class SweptScene(PlanScene):
@@ -192,6 +194,12 @@ async def test_what_others_wake_in_the_night_is_said_with_who_did_it_and_left(sc
         assert f"Deployment/{scene.namespace}/web by gitops" in said["message"]
         assert scene.replicas() == 2
         assert degraded(scene)["status"] == "False"
+        (target,) = scene.plan_status()["targets"]
+        assert target["wokenByOthers"]["items"] == 1
+    async with scene.operator(ManualClock(LATER)) as run:
+        await run.advance(60)
+        assert condition(scene, "WokenByOthers")["status"] == "True"
+        assert scene.plan_status()["targets"] == [target]
         await run.advance_to(MORNING)
         assert scene.replicas() == 3
         assert condition(scene, "WokenByOthers")["status"] == "False"
