@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable, KeysView, Sequence, ValuesView
 from typing import Final, Generic, TypeVar
 
 import structlog
+from msgspec.structs import replace
 
+from hibernator.api.annotations import READ
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.kube.wire import Broken, Page
@@ -33,6 +35,15 @@ def order(version: str) -> int:
 
 def key_of(obj: Object) -> Key:
     return obj.metadata.namespace, obj.metadata.name
+
+
+def lean(obj: T) -> T:
+    """The object without annotations that no controller reads: people can write as many as they like."""
+    annotations = obj.metadata.annotations
+    if annotations.keys() <= READ:
+        return obj
+    read = {name: text for name, text in annotations.items() if name in READ}
+    return replace(obj, metadata=replace(obj.metadata, annotations=read))
 
 
 class Store(Generic[T]):
@@ -103,7 +114,7 @@ class Store(Generic[T]):
         # What the watch has passed it knows better: the object may be gone again.
         if _version(obj) > self._seen:
             self._written = max(self._written, _version(obj))
-            self._offer(key, obj)
+            self._offer(key, lean(obj))
 
     def saw(self, obj: T) -> None:
         """The watch tells that the object is like this."""
@@ -114,7 +125,7 @@ class Store(Generic[T]):
         key = key_of(obj)
         if self.undecodable:
             self.undecodable.pop(key, None)
-        self._offer(key, obj)
+        self._offer(key, lean(obj))
 
     def saw_deletion(self, key: Key, version: int) -> None:
         """The watch tells that the object is gone."""
@@ -154,7 +165,7 @@ class Store(Generic[T]):
             return False
         self._seen = version
         self._written = 0 if rewound else self._written
-        listed = {key_of(item): item for page in pages for item in page.items}
+        listed = {key_of(item): lean(item) for page in pages for item in page.items}
         # Newer than the list are only our own writes, if the API server was not set back.
         replaced = {key: old for key, old in self._objects.items() if rewound or _version(old) <= version}
         changes: list[tuple[T | None, T | None]] = []

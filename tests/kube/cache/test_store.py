@@ -3,8 +3,21 @@
 from typing import NoReturn
 
 import pytest
+from msgspec.structs import replace
 
-from hibernator.api.core import CONFIG_MAPS
+from hibernator.api import conversion
+from hibernator.api.annotations import READ
+from hibernator.api.core import CONFIG_MAPS, ConfigMap
+from hibernator.decisions import (
+    author,
+    hibernateplan,
+    scaler_before,
+    scaler_mark,
+    scaling,
+    scheduleexception_request as request,
+    sleepmark,
+)
+from hibernator.executors import workloadscaler
 from hibernator.kube.store import Store
 from hibernator.kube.wire import Broken
 from kube.cache.stored import by_owner, config_map, contents, page, rewound, short, told
@@ -270,3 +283,35 @@ def test_a_handler_or_an_index_that_fails_harms_nobody_else() -> None:
     store.saw_deletion(("team", "a"), 10)
     assert heard == [("", "a1@3"), ("a1@3", "")]
     assert store.find("bad", "x") == store.find("owner", "ann") == ()
+
+
+def annotated(version: int) -> ConfigMap:
+    plain = config_map("a", version)
+    annotations = {hibernateplan.RETRY: "now", "kubectl.kubernetes.io/last-applied-configuration": "x" * 1000}
+    return replace(plain, metadata=replace(plain.metadata, annotations=annotations))
+
+
+@pytest.mark.parametrize("news", ["list", "watch", "write"])
+def test_annotations_that_no_controller_reads_are_not_kept(news: str) -> None:
+    store = Store(CONFIG_MAPS)
+    if news == "list":
+        store.replace(page(annotated(3)), 9)
+    elif news == "watch":
+        store.saw(annotated(3))
+    else:
+        store.wrote(annotated(3))
+    kept = store.get("team", "a")
+    assert kept is not None
+    assert kept.metadata.annotations == {hibernateplan.RETRY: "now"}
+    heard = told(store)
+    store.replace(page(annotated(3)), 9)
+    assert heard == []
+
+
+def test_all_annotations_that_controllers_read_are_kept() -> None:
+    assert {
+        *(author.CHANGED_BY, author.RETRIED_BY, hibernateplan.RETRY, hibernateplan.LEAVE_ASLEEP),
+        *(request.REQUESTED_BY, request.REQUESTER_CLAIMS, workloadscaler.EXCLUDE),
+        *(sleepmark.MARK, sleepmark.TRACE, scaling.KEDA_PAUSED_REPLICAS),
+        *(scaler_before.ANNOTATION, scaler_mark.ANNOTATION, conversion.ANNOTATION),
+    } == READ
