@@ -53,6 +53,8 @@ class Drill:
     annotations: dict[str, str] = field(default_factory=dict)
     deleted: bool = False
     changed: set[str] = field(default_factory=set)
+    due: set[str] = field(default_factory=set)
+    due_at: Instant | None = None
     problems: tuple[Problem, ...] = ()
     woken: tuple[Woken, ...] | None = ()
     log: list[str] = field(default_factory=list)  # `Sleep a`, in the order in which runs began
@@ -79,6 +81,8 @@ class Drill:
                 clock=clock,
                 kept=frozenset(self.kept),
                 changed=frozenset(self.changed),
+                due=frozenset(self.due),
+                due_at=self.due_at,
                 outcomes=self.outcomes,
                 problems=self.problems,
                 woken=self.woken,

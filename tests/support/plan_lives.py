@@ -158,7 +158,7 @@ async def operating(client: Client, key: Key, clock: ManualClock) -> AsyncIterat
             spool=AuditSpool(client, trail, key.namespace),
         )
         registry = executors(connectors, own_namespace="hibernator-system")
-        strays = strays_of(means, connectors, registry, key.namespace)
+        strays = strays_of(means, connectors, registry, lambda _cache: None, key.namespace)
         controller = plan_controller(means, registry=registry, strays=strays)
         caches = [asyncio.create_task(source.cache.run()) for source in controller.sources]
         try:

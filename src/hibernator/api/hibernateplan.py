@@ -10,6 +10,7 @@ from hibernator.api.kind import Kind
 from hibernator.api.meta import SHORT_NAME, ConnectorReference, Model, Object, rule, says
 from hibernator.api.planstatus import LONGEST_NAME, MOST_TARGETS, HibernatePlanStatus
 from hibernator.api.windows import (
+    DURATION,
     SUBDIVISION_NEEDS_COUNTRY,
     Country,
     HolidaySource,
@@ -230,6 +231,15 @@ class Behavior(Model):
             default="Leave",
         ),
     ] = "Leave"
+    grace_for_new: Annotated[
+        str | None,
+        says(
+            "How old a workload must be to be put to sleep, such as `30m`. A newer one stays awake until it "
+            "is that old, and then sleeps for the rest of the night.",
+            pattern=DURATION,
+            maxLength=32,
+        ),
+    ] = None
 
 
 # Spelled out below rather than as `.?dependencies`, which would hide sizes from the API server's estimate

@@ -219,6 +219,14 @@ def wake(
     for_: For = None,
     until: Until = None,
     reason: Why = "",
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="KIND/NAME",
+            help="Wake only this workload, such as deploy/web, by an annotation on it. Repeatable.",
+        ),
+    ] = None,
     offline: Annotated[
         bool,
         typer.Option(
@@ -231,8 +239,16 @@ def wake(
     """Wake a plan for a while, by a ScheduleException that ends by itself.
 
     Without `--for` and `--until` it is for two hours. For example: `hibernator plan wake nights --until
-    "tomorrow 07:00" --reason "a late release"`
+    "tomorrow 07:00" --reason "a late release"`. With `--only` the plan goes on to sleep, and the workload
+    sleeps again afterwards: `hibernator plan wake nights --only deploy/web --for 4h`
     """
+    if only:
+        if offline or reason:
+            given = "--offline" if offline else "--reason"
+            hint = f"Leave out {given}: --only writes an annotation, which says nothing but until when."
+            raise CliError(f"--only and {given} do not go together.", hint=hint, code=Exit.USAGE)
+        _wake_only(name, only, for_, until, patience, place)
+        return
     if offline:
         from hibernator.cli import strays as looking
 
@@ -247,6 +263,21 @@ def wake(
     from hibernator.cli.plan_request import WAKE
 
     _request(name, WAKE, at_once(for_, until, otherwise="2h"), reason, patience, place)
+
+
+def _wake_only(
+    name: str, only: list[str], for_: str | None, until: str | None, patience: Patience, place: Place
+) -> None:
+    from hibernator.cli.periods import at_once
+    from hibernator.cli.plan_only import wake_only
+    from hibernator.demo.pace import now
+
+    period, asked_at, longest = at_once(for_, until, otherwise="2h"), now(place.kubeconfig), patience.seconds
+    talk(
+        lambda session: wake_only(session, name, only, period, now=asked_at, longest=longest),
+        place,
+        role="edit",
+    )
 
 
 @app.command()

@@ -48,10 +48,7 @@ async def request(
     """File the exception, and report what becomes of it within `longest` seconds."""
     plan = await session.client.get(PLANS, name, session.namespace)
     if plan.spec.suspend:
-        raise CliError(
-            f"{name} is suspended, so that it follows neither its schedule nor an exception.",
-            hint=f"Let it go on first: `hibernator plan resume {name}{session.options}`.",
-        )
+        raise suspended(name, session)
     zone = plan.spec.schedule.timezone
     _, until = period(zone, now)
     me = await who_am_i(session.client, Directory())
@@ -62,6 +59,13 @@ async def request(
     typer.echo(f"requested: {name} {wish.done} until {when}, by ScheduleException {made.metadata.name}")
     if longest:
         typer.echo(f"{name} is {await _answer(session, plan, made, wish, longest)} until {when}")
+
+
+def suspended(name: str, session: Session) -> CliError:
+    return CliError(
+        f"{name} is suspended, so that it follows neither its schedule nor an exception.",
+        hint=f"Let it go on first: `hibernator plan resume {name}{session.options}`.",
+    )
 
 
 def exception(

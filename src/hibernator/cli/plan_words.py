@@ -113,6 +113,7 @@ def job_of(plan: HibernatePlan, target: Target) -> Job:
         attempt=1,
         began=now,
         now=now,
+        behavior=plan.spec.behavior,
     )
 
 

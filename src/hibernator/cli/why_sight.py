@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from whenever import Instant
+
 from hibernator.api.hibernateplan import PLANS, HibernatePlan, Target
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
@@ -11,8 +13,9 @@ from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.plan_words import job_of
 from hibernator.decisions.scaling import Workload
 from hibernator.decisions.sleepmark import Mark, read_mark
+from hibernator.decisions.staying import EXCLUDE, asked_for, problem
 from hibernator.executors.protocol import ExecutorError, Job
-from hibernator.executors.workloadscaler import EXCLUDE, WorkloadScaler
+from hibernator.executors.workloadscaler import WorkloadScaler
 from hibernator.executors.workloadscaler_kinds import Sort, sort_of, workload_of
 from hibernator.kube.client import Client
 from hibernator.kube.errors import ApiError, Forbidden, NotFound
@@ -36,6 +39,8 @@ class Sight:
     workload: Workload
     mark: Mark | None  # of the plan that has put it to sleep
     excluded: bool
+    awake_until: Instant | None  # by its annotation
+    trouble: str  # with that annotation
     plans: tuple[Covering, ...]
     scalers: tuple[TimeWindowScaler, ...]
     hidden: bool  # there may be plans elsewhere, which the one who looks may not see
@@ -51,7 +56,7 @@ def named(word: str) -> tuple[str, str]:
 
 
 async def look(client: Client, kind: str, name: str, namespace: str) -> Sight:
-    sort = await _sort(client, kind)
+    sort = await sort_named(client, kind)
     try:
         found = await client.get(sort.kind, name, namespace)
     except NotFound as error:
@@ -69,13 +74,15 @@ async def look(client: Client, kind: str, name: str, namespace: str) -> Sight:
         workload_of(sort, found),
         mark,
         excluded,
+        asked_for(found.metadata.annotations),
+        problem(found.metadata.annotations),
         tuple([Covering(plan, await _exceptions(client, plan)) for plan in covering]),
         tuple(one for one in scalers if _targets(one, sort, name)),
         hidden,
     )
 
 
-async def _sort(client: Client, kind: str) -> Sort:
+async def sort_named(client: Client, kind: str) -> Sort:
     try:
         return await sort_of(client, kind)
     except ExecutorError as error:

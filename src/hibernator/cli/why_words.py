@@ -10,6 +10,7 @@ from hibernator.cli.spoken import shown_with_distance
 from hibernator.cli.why_sight import Covering, Sight
 from hibernator.decisions.conditions import find
 from hibernator.decisions.scheduleexception_request import requester
+from hibernator.decisions.staying import FORCE_AWAKE
 
 
 def lines(sight: Sight, now: Instant) -> Iterator[str]:
@@ -22,6 +23,7 @@ def lines(sight: Sight, now: Instant) -> Iterator[str]:
             yield f"  If it is gone, wake all of its: `hibernator plan wake {name} -n {namespace} --offline`"
     if sight.excluded:
         yield "The annotation hibernator.ardikabs.com/exclude keeps plans from putting it to sleep."
+    yield from _annotation(sight, now)
     for covering in sight.plans:
         yield from _plan(sight, covering, now)
     for scaler in sight.scalers:
@@ -30,6 +32,15 @@ def lines(sight: Sight, now: Instant) -> Iterator[str]:
         yield "No plan and no scaler covers it: whatever its size is, Hibernator did not set it."
     if sight.hidden:
         yield "You may not see plans in other namespaces, which may cover it, too."
+
+
+def _annotation(sight: Sight, now: Instant) -> Iterator[str]:
+    if sight.trouble:
+        yield sight.trouble
+    if sight.awake_until and sight.awake_until > now:
+        zone = sight.plans[0].plan.spec.schedule.timezone if sight.plans else "UTC"
+        until = shown_with_distance(sight.awake_until, zone, now)
+        yield f"The annotation {FORCE_AWAKE} keeps it awake until {until}."
 
 
 def _size(sight: Sight) -> str:

@@ -24,19 +24,11 @@ from hibernator.controllers import journal_audit, shared
 from hibernator.controllers.daysoff import DaysOffBook
 from hibernator.controllers.hibernateplan_clock import clockwise, exception_entries, lay_out
 from hibernator.controllers.hibernateplan_exceptions import PlanExceptions
-from hibernator.controllers.hibernateplan_keeping import Held, Keeping, job_of, slept_at
+from hibernator.controllers.hibernateplan_keeping import Held, Keeping, due, due_at, job_of, slept_at
 from hibernator.controllers.hibernateplan_metrics import TARGET_FAILURES, count
+from hibernator.controllers.hibernateplan_progress import SLICE, Attempt, Progress, Step, attempt_of, current
 from hibernator.controllers.hibernateplan_restore import RestoreData
-from hibernator.controllers.hibernateplan_runs import (
-    FAILURES,
-    SLICE,
-    Attempt,
-    Progress,
-    Runner,
-    Step,
-    attempt_of,
-    current,
-)
+from hibernator.controllers.hibernateplan_runs import FAILURES, Runner
 from hibernator.controllers.means import Means
 from hibernator.controllers.strays import Strays
 from hibernator.decisions.hibernateplan import (
@@ -207,6 +199,8 @@ class PlanReconciler:
             plan=plan,
             clock=clock,
             kept=frozenset(stored),
+            due=self._strays.due(plan, stored, now) | due(stored, now),
+            due_at=due_at(stored, now),
             changed=frozenset(
                 name for name, one in stored.items() if name in by_name and one.kept.target != by_name[name]
             ),
@@ -390,7 +384,8 @@ def plan_controller(means: Means, *, registry: Registry, strays: Strays) -> Cont
         metrics=means.metrics,
         workers=means.workers,
     )
-    strays.kept, strays.found = reconciler.kept, controller.queue.add
+    strays.kept = reconciler.kept
+    strays.tell(controller.queue.add)
     return controller
 
 

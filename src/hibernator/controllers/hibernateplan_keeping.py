@@ -15,8 +15,9 @@ from hibernator.api.hibernateplan import HibernatePlan, Target
 from hibernator.api.meta import Object, ObjectMeta
 from hibernator.api.problem import Problem
 from hibernator.controllers import shared
+from hibernator.controllers.hibernateplan_progress import Progress
 from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
-from hibernator.controllers.hibernateplan_runs import Progress, Runner
+from hibernator.controllers.hibernateplan_runs import Runner
 from hibernator.decisions.hibernateplan import Run
 from hibernator.decisions.hibernateplan_keeping import is_woken, missing, strangers
 from hibernator.decisions.hibernateplan_status import last_operation, last_result, standing, states
@@ -142,6 +143,7 @@ def job_of(plan: HibernatePlan, run: Run, stored: Mapping[str, Stored], now: Ins
         attempt=(known.attempts if known else None) or 1,
         began=Instant(known.started_at) if known and known.started_at else now,
         now=now,
+        behavior=plan.spec.behavior,
     )
 
 
@@ -160,6 +162,17 @@ def _was_changed(stored: Mapping[str, Stored], known: Mapping[str, ObjectMeta], 
         for name, theirs in known.items()
         if not theirs.deletion_timestamp
     )
+
+
+def due(stored: Mapping[str, Stored], now: Instant) -> frozenset[str]:
+    """The targets with items that have stayed awake for long enough."""
+    return frozenset(name for name, one in stored.items() if (at := one.kept.looks_at) and at <= now)
+
+
+def due_at(stored: Mapping[str, Stored], now: Instant) -> Instant | None:
+    """When the next of those that stay awake for now may sleep."""
+    looks = (one.kept.looks_at for one in stored.values())
+    return min((at for at in looks if at and at > now), default=None)
 
 
 def _finished(plan: HibernatePlan, name: str, now: Instant) -> Instant:

@@ -5,82 +5,38 @@ mind. A process that comes after a crash begins the attempt again; whatever was 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from dataclasses import replace
 from typing import Final
 from weakref import WeakValueDictionary
 
 import msgspec
 import structlog
-from whenever import Instant
 
-from hibernator.api.hibernateplan import HibernatePlan
+from hibernator.api.hibernateplan import Target
 from hibernator.api.planstatus import ItemCount, Operation
+from hibernator.controllers.hibernateplan_progress import (
+    TOLD,
+    Progress,
+    Step,
+    failure,
+    gave_up,
+    left_words,
+    waiting,
+)
 from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
-from hibernator.decisions.hibernateplan import direction
+from hibernator.decisions import staying
 from hibernator.decisions.hibernateplan_restore import Entry, Kept, Saving, merge, released
-from hibernator.decisions.hibernateplan_status import Outcome, states
+from hibernator.decisions.hibernateplan_status import Outcome
 from hibernator.executors.protocol import Executor, ExecutorError, Item, Job, Permanent, Saved, Throttled
 from hibernator.executors.registry import Registry
 from hibernator.kube.together import together
 
-SLICE: Final = 250  # items of a plan between two writes of its status
 AT_ONCE: Final = 32  # items of all plans of a namespace, as many as the client has connections to share
 SETTLE_SECONDS: Final = 5.0
 FAILURES: Final = frozenset({"failed", "hopeless"})
-_TOLD: Final = 3  # failures that are told by name
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """What a progress belongs to. When the plan turns round, what is left to do is something else."""
-
-    cycle: int
-    operation: Operation
-    number: int
-
-
-def attempt_of(plan: HibernatePlan, name: str) -> Attempt:
-    known = states(plan.status).get(name)
-    number = (known.attempts if known else None) or 1
-    return Attempt(plan.status.cycle or 0, direction(plan, plan.status, name), number)
-
-
-def current(plan: HibernatePlan, outcomes: Mapping[str, tuple[Attempt, Outcome]]) -> dict[str, Outcome]:
-    """The outcomes of what the status says is being done; those of anything else count for nothing."""
-    return {name: outcome for name, (of, outcome) in outcomes.items() if of == attempt_of(plan, name)}
-
-
-@dataclass(slots=True)
-class Progress:
-    """How far one attempt at one target is."""
-
-    of: Attempt | None = None
-    prepared: bool = False
-    todo: list[Saved] = field(default_factory=list)
-    settling: list[Saved] = field(default_factory=list)
-    failed: dict[str, ExecutorError] = field(default_factory=dict)
-    done: int = 0
-    skipped: int = 0
-    share: int = SLICE  # of the slice, when several targets are worked on
-    resting: tuple[Instant, Outcome, float] | None = None  # since when, what was said, and for how long
-    settles_since: Instant | None = None
-    saving: Saving = field(default_factory=Saving)
-
-    @property
-    def items(self) -> ItemCount:
-        total = self.done + self.skipped + len(self.failed) + len(self.todo)
-        return ItemCount(total=total, done=self.done, failed=len(self.failed), skipped=self.skipped)
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What came out of a slice, and after how many seconds the next one makes sense."""
-
-    outcome: Outcome
-    after: float = 0.0
 
 
 class Runner:
@@ -120,29 +76,30 @@ class Runner:
                 progress.prepared = True
             act = executor.sleep if operation == "Sleep" else executor.wake
             if wait := await self._act(job, act, progress):
-                return _waiting(job, progress, wait)
+                return waiting(job, progress, wait)
             if progress.todo:
                 return Step(Outcome(state="working", items=progress.items))
             if progress.failed:
-                return Step(_failed(progress))
+                return Step(failure(progress))
             return await self._end(executor, job, operation, progress)
         except Throttled as error:
-            return _waiting(job, progress, error)
+            return waiting(job, progress, error)
         except ExecutorError as error:
-            return Step(_gave_up(error, progress))
+            return Step(gave_up(error, progress))
 
     async def look(self, job: Job) -> Outcome:
         """What a sleep would do, for a dry run."""
         try:
             found = await self._registry[job.target.type].discover(job)
         except ExecutorError as error:
-            return _gave_up(error, Progress())
+            return gave_up(error, Progress())
         awake = [item for item in found if item.restore is not None and not item.asleep]
         saving = sum((item.saving for item in awake), Saving())
+        notes = staying.words(merge({}, found, job.cycle))
         message = (
             f"Dry run: {len(awake)} of {len(found)} items would sleep, which saves {saving.cpu_cores:g} CPU "
-            f"cores and {saving.memory_gib:g} GiB of memory."
-        )
+            f"cores and {saving.memory_gib:g} GiB of memory. {notes}"
+        ).rstrip()
         items = ItemCount(total=len(found), skipped=len(found) - len(awake))
         return Outcome(state="done", items=items, message=message, saving=saving)
 
@@ -210,16 +167,26 @@ class Runner:
         known: dict[str, Entry] = {}
         if before:
             gone = released(before.kept, job.target, found)
-            await self._release(job, before, gone)
+            await self._release(job, before.kept.target, gone)
             known = {key: entry for key, entry in before.kept.entries.items() if key not in gone}
+        # What sleeps although it is not to, and of which only its own mark knows.
+        marked = [item for item in found if item.asleep and item.awake_until and item.key not in known]
+        await self._release(
+            job,
+            job.target,
+            {item.key: Entry(cycle=job.cycle, was=dict(item.restore or {})) for item in marked},
+        )
         entries = merge(known, found, job.cycle, executor.identity)
         kept = Kept(target=job.target, entries=entries)
         if entries or before:
             stored[name] = await self._restore.save(job.namespace, job.plan, kept, before)
+        left = {item.key for item in found if item.woken and job.behavior.on_woken_by_others == "Leave"}
+        todo = {key: entry for key, entry in kept.sleeping.items() if key not in left}
         seen = {item.key: item.seen for item in found}
-        progress.todo = [replace(item, seen=seen.get(item.key)) for item in _saved(kept.sleeping)]
+        progress.todo = [replace(item, seen=seen.get(item.key)) for item in _saved(todo)]
         progress.skipped = len(entries) - len(progress.todo)
         progress.saving = sum((entry.saving for entry in kept.sleeping.values()), Saving())
+        progress.notes = left_words(entries, found)
 
     async def _prepare_wake(
         self, executor: Executor, job: Job, stored: dict[str, Stored], progress: Progress
@@ -227,6 +194,7 @@ class Runner:
         kept = stored[job.target.name].kept if job.target.name in stored else None
         progress.todo = await self._to_wake(executor, job, kept)
         progress.skipped = len(kept.entries) - len(kept.sleeping) if kept else 0
+        progress.notes = left_words(kept.entries) if kept else ""
 
     async def _to_wake(self, executor: Executor, job: Job, kept: Kept | None) -> list[Saved]:
         """What is kept, and what bears the plan's mark: either alone is enough."""
@@ -261,13 +229,13 @@ class Runner:
             return keys if wanted == job.target else ()
         return {item.key for item in found}
 
-    async def _release(self, job: Job, before: Stored, gone: dict[str, Entry]) -> None:
-        """Wake what the plan does not cover any more, before it is forgotten."""
+    async def _release(self, job: Job, target: Target, gone: dict[str, Entry]) -> None:
+        """Wake what the plan does not cover any more, or is to stay awake, before it is forgotten."""
         if not gone:
             return
-        executor = self._registry[before.kept.target.type]
-        was = replace(job, target=before.kept.target, wanted=job.target)
-        todo = await self._to_wake(executor, was, Kept(target=before.kept.target, entries=gone))
+        executor = self._registry[target.type]
+        was = replace(job, target=target, wanted=job.target)
+        todo = await self._to_wake(executor, was, Kept(target=target, entries=gone))
         failed: dict[str, ExecutorError] = {}
         await self._each(
             job, [item for item in todo if item.key in gone], lambda item: executor.wake(was, item), failed
@@ -326,7 +294,7 @@ class Runner:
             progress.settles_since = progress.settles_since or job.now
             waited = (job.now - progress.settles_since).total("seconds")
             if progress.settling and waited >= patience:
-                names = ", ".join(item.key for item in progress.settling[:_TOLD])
+                names = ", ".join(item.key for item in progress.settling[:TOLD])
                 message = f"{len(progress.settling)} items have not settled within {patience:g} s: {names}."
                 return Step(Outcome(state="failed", items=progress.items, message=message))
             if progress.settling:
@@ -335,8 +303,8 @@ class Runner:
                 return Step(working, min(SETTLE_SECONDS, patience - waited))
         state = "asleep" if operation == "Sleep" else "awake"
         message = f"{progress.done} items are {state}."
-        if progress.skipped:
-            message += f" {progress.skipped} were asleep before and are left so."
+        if progress.notes:
+            message += f" {progress.notes}"
         elif operation == "Wake" and not progress.done:
             message = "Nothing of it was asleep."
         elif not progress.done:
@@ -379,23 +347,3 @@ class Runner:
 
 def _saved(entries: dict[str, Entry]) -> list[Saved]:
     return [Saved(key=key, restore=entry.was or {}) for key, entry in sorted(entries.items())]
-
-
-def _waiting(job: Job, progress: Progress, error: Throttled) -> Step:
-    if (job.now - job.began).total("seconds") >= error.patience:
-        return Step(Outcome(state="failed", items=progress.items, message=str(error)))
-    message = f"Waiting: {error}"
-    return Step(Outcome(state="working", items=progress.items, message=message), max(error.retry_after, 1.0))
-
-
-def _failed(progress: Progress) -> Outcome:
-    named = [f"{key}: {error}" for key, error in sorted(progress.failed.items())[:_TOLD]]
-    more = len(progress.failed) - len(named)
-    message = " ".join(named) + (f" And {more} more." if more else "")
-    hopeless = all(isinstance(error, Permanent) for error in progress.failed.values())
-    return Outcome(state="hopeless" if hopeless else "failed", items=progress.items, message=message)
-
-
-def _gave_up(error: ExecutorError, progress: Progress) -> Outcome:
-    hopeless = isinstance(error, Permanent)
-    return Outcome(state="hopeless" if hopeless else "failed", items=progress.items, message=str(error))

@@ -7,19 +7,22 @@ is decided in the reconcile of its plan.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from whenever import Instant
 
+from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS
 from hibernator.api.hibernateplan import HibernatePlan, Target
 from hibernator.api.parameters import KarpenterParameters, WorkloadScalerParameters
 from hibernator.controllers import shared
 from hibernator.controllers.hibernateplan_keeping import Held, job_of
+from hibernator.controllers.hibernateplan_restore import Stored
 from hibernator.controllers.hibernateplan_runs import Runner
+from hibernator.controllers.hibernateplan_staying import Staying, is_kept
 from hibernator.controllers.means import Means
 from hibernator.decisions.hibernateplan import Run, is_suspended
 from hibernator.decisions.hibernateplan_keeping import is_stray, is_woken_by_others, may_act
@@ -77,16 +80,19 @@ class Strays:
         plans: Cache[HibernatePlan],
         connectors: Connectors,
         registry: Registry,
+        staying: Staying,
         clock: Clock,
         namespace: str,
     ) -> None:
         self._client = client
+        self._staying = staying
         self._plans = plans
         self._connectors = connectors
         self._registry = registry
         self._clock = clock
         self._namespace = namespace
         self._found: dict[Key, list[Stray]] = {}
+        self._called: dict[Key, list[Sleeper]] = {}
         self._orphans: list[Stray] = []
         self._looked_at: frozenset[Key] = frozenset()  # the plans that the last sweep could ask
         self.kept: Callable[[Key], Collection[str] | None] = lambda _key: None  # what a plan knows of
@@ -125,6 +131,13 @@ class Strays:
             for one in self.of(plan, held.items)
             if one.woken_by is not None and one.key in slept
         )
+
+    def due(self, plan: HibernatePlan, stored: Mapping[str, Stored], now: Instant) -> frozenset[str]:
+        """The targets of a plan that have put something to sleep which is to be awake now."""
+        called = self._called.get(Key(plan.metadata.namespace, plan.metadata.name), ())
+        marks = [one.mark for one in called if one.awake_until and one.awake_until > now]
+        targets = {mark.target for mark in marks if is_kept(plan, stored, mark)}
+        return frozenset(targets.union(self._staying.targets(plan, stored, now)))
 
     def forget(self, plan: HibernatePlan, strays: Collection[Stray]) -> None:
         """They were dealt with; if in vain, the next sweep finds them again."""
@@ -172,6 +185,7 @@ class Strays:
 
     async def sweep(self, _key: Key) -> Result:
         found: dict[Key, list[Stray]] = {}
+        called: dict[Key, list[Sleeper]] = {}
         orphans: list[Stray] = []
         known = self._known()
         for client, remote, wheres in await self._clusters():
@@ -188,24 +202,33 @@ class Strays:
                     others = is_woken_by_others(plan, kept, stray.key, asleep=stray.asleep)
                     by = await sleepers.woken_by(client, sleeper) if others else None
                     found.setdefault(key, []).append(replace(stray, woken_by=by))
+                elif sleeper.awake_until:
+                    called.setdefault(key, []).append(sleeper)
         for key, strays in await self._at_clouds():
             found.setdefault(key, []).extend(strays)
-        self._orphans = orphans
+        self._orphans, self._called = orphans, called
         before, self._found = self._found, found
         self._looked_at = known & self._known()
-        for key, strays in found.items():
-            log.warning("strays found", plan=f"{key.namespace}/{key.name}", strays=len(strays))
-        for key in {**before, **found}:
-            self.found(key)
-        if orphans:
-            plans = sorted({one.plan for one in orphans})
-            log.warning("sleepers of plans that are gone", strays=len(orphans), plans=plans[:10])
+        self._say({**before, **found, **called})
         return Result(EVERY if len(self._looked_at) == len(self._plans) else SOON)
+
+    def _say(self, plans: Iterable[Key]) -> None:
+        for key, strays in self._found.items():
+            log.warning("strays found", plan=f"{key.namespace}/{key.name}", strays=len(strays))
+        for key in plans:
+            self.found(key)
+        if orphans := self._orphans:
+            gone = sorted({one.plan for one in orphans})
+            log.warning("sleepers of plans that are gone", strays=len(orphans), plans=gone[:10])
 
     def _known(self) -> frozenset[Key]:
         """The plans of which it is known what they keep."""
         keys = (Key(one.metadata.namespace, one.metadata.name) for one in self._plans.values())
         return frozenset(key for key in keys if self.kept(key) is not None)
+
+    def tell(self, found: Callable[[Key], object]) -> None:
+        """Call this with every plan that has something to do about what was found."""
+        self.found = self._staying.found = found
 
     async def _at_clouds(self) -> list[tuple[Key, list[Stray]]]:
         """What bears the marks of plans at clouds, and is out of place there. A few plans at a time."""
@@ -267,7 +290,10 @@ class Strays:
         for key, targets in by_cluster.items():
             try:
                 client = (await self._connectors.cluster(*key)).client if key else self._client
-                clusters.append((client, key is not None, await _wheres(client, targets)))
+                wheres = await _wheres(client, targets)
+                clusters.append((client, key is not None, wheres))
+                if key is None:
+                    self._staying.watch(one.kind for one in wheres if one is not sleepers.POOLS_WHERE)
             except ExecutorError as error:
                 log.warning("strays cannot be looked for in a cluster", cluster=key, why=str(error))
         return clusters
@@ -307,8 +333,16 @@ async def _wheres(client: Client, targets: Iterable[Target]) -> tuple[Where, ...
     return tuple(wheres.values())
 
 
-def strays_of(means: Means, connectors: Connectors, registry: Registry, namespace: str) -> Strays:
-    strays = Strays(means.client, shared.plans(means.caches), connectors, registry, means.clock, namespace)
+def strays_of(
+    means: Means,
+    connectors: Connectors,
+    registry: Registry,
+    follow: Callable[[Cache[Any]], None],
+    namespace: str,
+) -> Strays:
+    staying = Staying(means.client, namespace, means.caches.of(CUSTOM_RESOURCE_DEFINITIONS), follow)
+    plans = shared.plans(means.caches)
+    strays = Strays(means.client, plans, connectors, registry, staying, means.clock, namespace)
     for of in ("plan", "none"):
         means.metrics.follow(STRAYS, lambda of=of: strays.count(of), of)  # type: ignore[misc]
     return strays

@@ -79,6 +79,8 @@ class Seen:
     troubles: tuple[str, ...] = ()  # what degrades the plan without stopping it
     strays: tuple[str, ...] = ()  # items with its mark that sleep although it is awake, or does not know them
     woken: tuple[Woken, ...] | None = ()  # what others woke while it sleeps; None if that is not known yet
+    due: frozenset[str] = frozenset()  # targets with items that may sleep now, or that are to be awake now
+    due_at: Instant | None = None  # when the next item that stays awake for now may sleep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +152,7 @@ def _move(seen: Seen, status: HibernatePlanStatus, wanted: Rest, now: Instant) -
         others = [name for name in names if name not in asleep]
         status = begin(status, "Wake", [*strangers, *sleepers], others, now)
     elif operation is None and (again := _again(seen, status, now)):
-        status = reopen(status, again)
+        status = reopen(status, again, now)
     status = _replace(status, retried=seen.plan.metadata.annotations.get(RETRY, status.retried)[:64])
     if status.current_operation is None:
         return _said(seen, _without_strangers(seen, status), now)
@@ -178,14 +180,17 @@ def _sleepers(seen: Seen, status: HibernatePlanStatus) -> frozenset[str]:
 def _again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> tuple[str, ...]:
     """The targets that the last operation is not over for.
 
-    Because somebody says so, or changed the spec, or because it was long ago that they could not be woken.
+    Because somebody says so, or changed the spec, because it was long ago that they could not be woken, or
+    because other items of them are to sleep by now.
     """
     plan = seen.plan
     asked = plan.metadata.annotations.get(RETRY, status.retried)[:64] != status.retried
     changed = status.observed_generation != plan.metadata.generation
     once_more = _once_more_at(status)
-    if not status.history or not (asked or changed or (once_more and once_more <= now)):
+    if not status.history:
         return ()
+    if not (asked or changed or (once_more and once_more <= now)):
+        return _due(seen, status)
     failed = [target.name for target in status.targets if target.state in _UNDONE]
     if standing(status, seen.kept) == "Awake" or not changed:
         return tuple(failed)
@@ -196,6 +201,18 @@ def _again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> tuple[str, 
         *strangers,
         *(name for name in names if name in failed or name in seen.changed or name not in known),
     )
+
+
+def _due(seen: Seen, status: HibernatePlanStatus) -> tuple[str, ...]:
+    """Of a sleeping plan, the targets of which something falls asleep later or is woken sooner than the rest.
+
+    Not those that failed: they would fail again, at once and for ever.
+    """
+    if standing(status, seen.kept) == "Awake":
+        return ()
+    known = states(status)
+    names = [target.name for target in seen.plan.spec.targets if target.name in seen.due]
+    return tuple(name for name in names if name in known and known[name].state == "Completed")
 
 
 def _once_more_at(status: HibernatePlanStatus) -> Instant | None:
@@ -333,7 +350,7 @@ def _look_again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> float:
     Whoever was due before waits for something other than time: for room, or for the end of a suspension.
     """
     moments = [due_at(target) for target in status.targets if status.current_operation]
-    moments.append(_once_more_at(status))
+    moments += [_once_more_at(status), seen.due_at]
     if seen.clock:
         moments.append(seen.clock.until)
     if is_suspended(seen.plan, now) and seen.plan.spec.suspend_until:

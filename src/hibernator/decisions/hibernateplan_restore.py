@@ -7,9 +7,11 @@ never woken keeps what is written about it, through retries and into the next cy
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
+from whenever import Instant
 
 from hibernator.api.hibernateplan import Target
 from hibernator.api.meta import Model
@@ -54,7 +56,8 @@ class Item:
 
     `restore` is a plain JSON document with all that `wake` needs, readable by a person, and without secrets;
     None says that the thing was asleep before this plan came, and `note` then says in words how so. A thing
-    that this plan has put to sleep says by its mark what it was: then `asleep` is true.
+    that this plan has put to sleep says by its mark what it was: then `asleep` is true. With `awake_until` it
+    is not to sleep before then, and is woken if it does; `note` says why.
     """
 
     key: str  # the same each time, unique in the target, and telling: `Deployment/team-a/web`, `i-0a1b2c`
@@ -62,13 +65,17 @@ class Item:
     saving: Saving = NOTHING
     note: str = ""
     asleep: bool = False
+    awake_until: Instant | None = None
+    woken: bool = False  # this plan put it to sleep in this cycle, and others have woken it
+    trouble: str = ""  # what its owners wrote on it and cannot be read, with the fix
     seen: Any = field(default=None, hash=False, compare=False)  # what was read, for who acts on it next
 
 
 class Entry(Model):
     """What is kept of an item. Without `was` it was asleep before and is left alone.
 
-    `woken` says that it was brought back, and that only its coming to rest has not been seen.
+    `woken` says that it was brought back, and that only its coming to rest has not been seen. `awake_until`
+    says that it is awake, and when to look whether it may sleep.
     """
 
     cycle: int  # that wrote it
@@ -78,6 +85,7 @@ class Entry(Model):
     nodes: float = 0.0
     note: str = ""
     woken: bool = False
+    awake_until: datetime | None = None
 
     @property
     def saving(self) -> Saving:
@@ -99,6 +107,13 @@ class Kept:
         """What there is to wake."""
         return {key: entry for key, entry in self.entries.items() if entry.was is not None}
 
+    @property
+    def looks_at(self) -> Instant | None:
+        """When the first of those that stay awake for now may sleep."""
+        return min(
+            (Instant(one.awake_until) for one in self.entries.values() if one.awake_until), default=None
+        )
+
 
 def merge(kept: Entries, found: Iterable[Item], cycle: int, identity: str = "") -> dict[str, Entry]:
     """What to keep from now on of the items that were found.
@@ -109,14 +124,16 @@ def merge(kept: Entries, found: Iterable[Item], cycle: int, identity: str = "") 
 
 
 def released(kept: Kept, target: Target, found: Iterable[Item]) -> dict[str, Entry]:
-    """What sleeps for this target but no longer belongs to it, because the plan was changed."""
+    """What sleeps for this target and shall not: it no longer belongs to it, or is to stay awake for now."""
     if (kept.target.type, kept.target.connector_ref) != (target.type, target.connector_ref):
         return kept.sleeping
-    keys = {item.key for item in found}
+    keys = {item.key for item in found if item.awake_until is None}
     return {key: entry for key, entry in kept.sleeping.items() if key not in keys}
 
 
 def _entry(kept: Entry | None, item: Item, cycle: int, identity: str) -> Entry:
+    if item.awake_until:
+        return Entry(cycle=cycle, note=item.note, awake_until=item.awake_until.to_stdlib())
     if kept is not None and kept.was is not None and _holds(kept, kept.was, item, identity):
         return msgspec.structs.replace(kept, woken=False)
     if item.restore is None:

@@ -117,8 +117,11 @@ def begin(
     )
 
 
-def reopen(status: HibernatePlanStatus, names: Collection[str]) -> HibernatePlanStatus:
-    """Go on with the last operation for these targets, which failed, are new or were changed."""
+def reopen(status: HibernatePlanStatus, names: Collection[str], now: Instant) -> HibernatePlanStatus:
+    """Go on with the last operation for these targets, which failed, are new or were changed.
+
+    What they saved up to now is counted; from then on they save what comes of the new work.
+    """
     operation = last_operation(status)
     known = states(status)
     targets = tuple(
@@ -130,10 +133,16 @@ def reopen(status: HibernatePlanStatus, names: Collection[str]) -> HibernatePlan
     if ran is None or operation is None:
         return status
     again = OperationResult(started_at=ran.started_at)
+    savings = status.savings
+    if operation == "Sleep":
+        savings = _saved(status, now)
+        others = [_saving_of(saves_now(target)) for target in targets if target.saving]
+        last = _replace(last, saving=hourly(sum(others, NOTHING)) if last.saving else None)
     return _replace(
         status,
         current_operation=operation,
         targets=targets,
+        savings=savings,
         history=(*status.history[:-1], _ran(last, operation, again)),
     )
 

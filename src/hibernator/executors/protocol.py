@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Final, TypeVar
 import msgspec
 from whenever import Instant
 
-from hibernator.api.hibernateplan import Target
+from hibernator.api.hibernateplan import Behavior, Target
 from hibernator.api.meta import Model
 from hibernator.api.parameters import PARAMETERS, AwaitCompletion
 from hibernator.api.planstatus import Rest
@@ -97,6 +97,7 @@ class Job:
     attempt: int
     began: Instant  # when this attempt did
     now: Instant
+    behavior: Behavior = field(default_factory=Behavior)
 
     @property
     def owner(self) -> str:

@@ -17,11 +17,11 @@ from hibernator.api.kind import Kind
 from hibernator.api.meta import Model, Object, ObjectMeta
 from hibernator.decisions.scaling import Patch, to_leave_awake, to_unpause
 from hibernator.decisions.sleepmark import LABEL, Mark, read_mark
+from hibernator.decisions.staying import EXCLUDE, asked_for
 from hibernator.executors import karpenter
 from hibernator.executors.insist import insist, typed
 from hibernator.executors.karpenter import NODE_POOLS
 from hibernator.executors.workloads import ODD, keda_of, thing_of, write
-from hibernator.executors.workloadscaler import EXCLUDE
 from hibernator.executors.workloadscaler_kinds import BUILT_IN, Anything, Sort, scalable
 from hibernator.kube import errors
 from hibernator.kube.client import Client
@@ -40,6 +40,7 @@ class Sleeper:
     mark: Mark
     asleep: bool
     excluded: bool  # somebody has said in the night that it shall not sleep
+    awake_until: Instant | None  # or shall not sleep before then
     waking: Patch  # what brings it back to what its mark says
 
 
@@ -94,7 +95,8 @@ def _of_pool(where: Where, found: Anything) -> Sleeper | None:
 def _sleeper(where: Where, found: Any, key: str, mark: Mark, waking: Patch, *, asleep: bool) -> Sleeper:
     metadata = found.metadata
     excluded = metadata.annotations.get(EXCLUDE) == "true"
-    return Sleeper(where, metadata.namespace, metadata.name, key, mark, asleep, excluded, waking)
+    until = asked_for(metadata.annotations)
+    return Sleeper(where, metadata.namespace, metadata.name, key, mark, asleep, excluded, until, waking)
 
 
 SCALED_OBJECTS_WHERE = Where(SCALED_OBJECTS, _of_scaled_object)

@@ -7,6 +7,7 @@ list brought is written without another look: its version is the precondition.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import ClassVar, Final
 
 import structlog
@@ -17,6 +18,7 @@ from hibernator.api.parameters import LabelSelector, WorkloadScalerParameters
 from hibernator.api.planstatus import Rest
 from hibernator.decisions.scaling import Patch
 from hibernator.decisions.sleepmark import LABEL, Mark, is_usable, read_mark
+from hibernator.decisions.staying import EXCLUDE, problem, stay
 from hibernator.executors.clusters import Clusters
 from hibernator.executors.insist import insist, typed
 from hibernator.executors.protocol import (
@@ -51,7 +53,6 @@ from hibernator.kube import errors
 from hibernator.kube.client import Client
 from hibernator.kube.together import together
 
-EXCLUDE: Final = "hibernator.ardikabs.com/exclude"
 UNTOUCHABLE: Final = "kube-system"
 _LISTS: Final = 8  # at the same time
 _SHOWN: Final = 200  # characters of what is wrong with a workload
@@ -71,7 +72,7 @@ class WorkloadScaler(Executor):
     async def discover(self, job: Job) -> tuple[Item, ...]:
         selector = selector_text(_parameters(job.target).workload_selector)
         return await self._everywhere(
-            job, lambda client, namespace, sorts: _items(client, namespace, sorts, selector, job.owner)
+            job, lambda client, namespace, sorts: _items(client, namespace, sorts, selector, job)
         )
 
     async def asleep(self, job: Job) -> tuple[Item, ...]:
@@ -167,7 +168,7 @@ def _waking(job: Job, item: Saved, thing: Thing) -> Patch | None:
 
 
 async def _items(
-    client: Client, namespace: str, sorts: Iterable[Sort], selector: str, owner: str
+    client: Client, namespace: str, sorts: Iterable[Sort], selector: str, job: Job
 ) -> list[Item]:
     scaled = {_scales(one): one for one in await _scaled_objects(client, namespace)}
     items: list[Item] = []
@@ -175,7 +176,7 @@ async def _items(
         # Page by page, so that of thousands no more than a page is in memory as a whole.
         async for page in client.pages(sort.kind, namespace, label_selector=selector):
             items += [
-                _item(sort, found, scaled.get((sort.kind.group, sort.kind.kind, found.metadata.name)), owner)
+                _item(sort, found, scaled.get((sort.kind.group, sort.kind.kind, found.metadata.name)), job)
                 for found in page.items
                 if found.metadata.annotations.get(EXCLUDE) != "true"
                 and found.metadata.deletion_timestamp is None
@@ -237,27 +238,35 @@ def _key(sort: Sort, found: Anything) -> str:
     return f"{sort.label}/{found.metadata.namespace}/{found.metadata.name}"
 
 
-def _item(sort: Sort, found: Anything, scaled: ScaledObject | None, owner: str) -> Item:
+def _item(sort: Sort, found: Anything, scaled: ScaledObject | None, job: Job) -> Item:
     try:
-        return _usual_item(sort, found, scaled, owner)
+        return _usual_item(sort, found, scaled, job)
     except ODD as error:
         key = _key(sort, found)
         log.warning("workload cannot be read", item=key, why=repr(error)[:_SHOWN])
         return Item(key=key, note="left alone: its replicas or its Pod template cannot be read")
 
 
-def _usual_item(sort: Sort, found: Anything, scaled: ScaledObject | None, owner: str) -> Item:
+def _usual_item(sort: Sort, found: Anything, scaled: ScaledObject | None, job: Job) -> Item:
     thing = thing_of(sort, found, scaled)
+    written = [one.metadata.annotations for one in (found, scaled) if one]
+    item = Item(key=thing.key, seen=thing, trouble=" ".join(filter(None, map(problem, written))))
     if not thing.asleep:
-        restore = restore_of(thing, scaled)
-        return Item(key=thing.key, restore=restore, saving=saving_of(sort, found), seen=thing)
+        created = found.metadata.creation_timestamp
+        if stays := stay(written, created, job.behavior.grace_for_new, job.now):
+            return replace(item, awake_until=stays.until, note=stays.why)
+        woken = thing.mark is not None and (thing.mark.uid, thing.mark.cycle) == (job.uid, job.cycle)
+        return replace(item, restore=restore_of(thing, scaled), saving=saving_of(sort, found), woken=woken)
     if thing.mark is None:
-        return Item(key=thing.key, note="was asleep already", seen=thing)
-    if thing.mark.plan != owner or thing.mark.was is None:
-        return Item(key=thing.key, note=f"put to sleep by {thing.mark.plan}", seen=thing)
+        return replace(item, note="was asleep already")
+    if thing.mark.plan != job.owner or thing.mark.was is None:
+        return replace(item, note=f"put to sleep by {thing.mark.plan}")
     was = thing.mark.was
     saving = saving_of(sort, found, replicas=was.get("replicas"))
-    return Item(key=thing.key, restore=was, saving=saving, asleep=True, seen=thing)
+    item = replace(item, restore=was, saving=saving, asleep=True)
+    # One that sleeps is no longer new; only its owners wake it before its plan does.
+    stays = stay(written, None, None, job.now)
+    return replace(item, awake_until=stays.until, note=stays.why) if stays else item
 
 
 def _parameters(target: Target) -> WorkloadScalerParameters:

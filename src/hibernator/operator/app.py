@@ -191,7 +191,7 @@ def controllers(
     registry = executors(
         connectors, own_namespace=settings.namespace, only_namespace=settings.watch_namespace
     )
-    found = strays.strays_of(means, connectors, registry, settings.watch_namespace)
+    found = strays.strays_of(means, connectors, registry, manager.follow, settings.watch_namespace)
     yield hibernateplan.plan_controller(means, registry=registry, strays=found)
     sweeper = strays.strays_controller(means, found)
     manager.on_lead(lambda: sweeper.queue.add(strays.SWEEP))

@@ -1,0 +1,98 @@
+"""How far the work on one target is, and what comes of a slice of it, in words."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from whenever import Instant
+
+from hibernator.api.hibernateplan import HibernatePlan
+from hibernator.api.planstatus import ItemCount, Operation
+from hibernator.decisions import staying
+from hibernator.decisions.hibernateplan import direction
+from hibernator.decisions.hibernateplan_restore import Entry, Item, Saving
+from hibernator.decisions.hibernateplan_status import Outcome, states
+from hibernator.executors.protocol import ExecutorError, Job, Permanent, Saved, Throttled
+
+SLICE: Final = 250  # items of a plan between two writes of its status
+TOLD: Final = 3  # items that a message names
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What a progress belongs to. When the plan turns round, what is left to do is something else."""
+
+    cycle: int
+    operation: Operation
+    number: int
+
+
+def attempt_of(plan: HibernatePlan, name: str) -> Attempt:
+    known = states(plan.status).get(name)
+    number = (known.attempts if known else None) or 1
+    return Attempt(plan.status.cycle or 0, direction(plan, plan.status, name), number)
+
+
+def current(plan: HibernatePlan, outcomes: Mapping[str, tuple[Attempt, Outcome]]) -> dict[str, Outcome]:
+    """The outcomes of what the status says is being done; those of anything else count for nothing."""
+    return {name: outcome for name, (of, outcome) in outcomes.items() if of == attempt_of(plan, name)}
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far one attempt at one target is."""
+
+    of: Attempt | None = None
+    prepared: bool = False
+    todo: list[Saved] = field(default_factory=list)
+    settling: list[Saved] = field(default_factory=list)
+    failed: dict[str, ExecutorError] = field(default_factory=dict)
+    done: int = 0
+    skipped: int = 0
+    share: int = SLICE  # of the slice, when several targets are worked on
+    resting: tuple[Instant, Outcome, float] | None = None  # since when, what was said, and for how long
+    settles_since: Instant | None = None
+    saving: Saving = field(default_factory=Saving)
+    notes: str = ""  # about items that are left as they are
+
+    @property
+    def items(self) -> ItemCount:
+        total = self.done + self.skipped + len(self.failed) + len(self.todo)
+        return ItemCount(total=total, done=self.done, failed=len(self.failed), skipped=self.skipped)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What came out of a slice, and after how many seconds the next one makes sense."""
+
+    outcome: Outcome
+    after: float = 0.0
+
+
+def left_words(entries: Mapping[str, Entry], found: Iterable[Item] = ()) -> str:
+    """What a target says of the items that it leaves as they are, and of what is wrong with items."""
+    asleep = sum(entry.was is None and entry.awake_until is None for entry in entries.values())
+    before = f"{asleep} were asleep before and are left so." if asleep else ""
+    wrong = [f"{item.key}: {item.trouble}" for item in found if item.trouble]
+    more = f"And {len(wrong) - TOLD} more." if len(wrong) > TOLD else ""
+    return " ".join(filter(None, (before, staying.words(entries), *wrong[:TOLD], more)))
+
+
+def waiting(job: Job, progress: Progress, error: Throttled) -> Step:
+    if (job.now - job.began).total("seconds") >= error.patience:
+        return Step(Outcome(state="failed", items=progress.items, message=str(error)))
+    message = f"Waiting: {error}"
+    return Step(Outcome(state="working", items=progress.items, message=message), max(error.retry_after, 1.0))
+
+
+def failure(progress: Progress) -> Outcome:
+    named = [f"{key}: {error}" for key, error in sorted(progress.failed.items())[:TOLD]]
+    more = len(progress.failed) - len(named)
+    message = " ".join(named) + (f" And {more} more." if more else "")
+    hopeless = all(isinstance(error, Permanent) for error in progress.failed.values())
+    return Outcome(state="hopeless" if hopeless else "failed", items=progress.items, message=message)
+
+
+def gave_up(error: ExecutorError, progress: Progress) -> Outcome:
+    hopeless = isinstance(error, Permanent)
+    return Outcome(state="hopeless" if hopeless else "failed", items=progress.items, message=str(error))

@@ -1,0 +1,99 @@
+"""Sleepers that their owners want awake: seen as soon as they write it, in the cluster of the operator.
+
+A watch by the label of sleepers brings only what sleeps, and of that only the annotations that matter: ten
+thousand sleepers are a few megabytes. It begins with the first look for strays, which knows the kinds. In
+other clusters it is that look, every quarter of an hour, which finds them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final, TypedDict
+
+import msgspec
+from whenever import Instant
+
+from hibernator.api.core import CustomResourceDefinition
+from hibernator.api.hibernateplan import HibernatePlan
+from hibernator.api.kind import Kind
+from hibernator.api.meta import Object, ObjectMeta
+from hibernator.controllers.hibernateplan_restore import Stored
+from hibernator.controllers.shared import BY_PLAN
+from hibernator.decisions.sleepmark import LABEL, MARK, Mark, read_mark
+from hibernator.decisions.staying import EXCLUDE, FORCE_AWAKE, wants_to_be_awake
+from hibernator.executors.sleepers import USUAL
+from hibernator.kube.cache import Cache
+from hibernator.kube.client import Client
+from hibernator.kube.controller import Key
+
+_BUILT_IN: Final = frozenset(where.kind.resource for where in USUAL if where.kind.group in {"apps", "batch"})
+
+if TYPE_CHECKING:
+    Notes = Mapping[str, str]
+else:  # the same, of which everything else is skipped
+    Notes = TypedDict("Notes", dict.fromkeys((MARK, EXCLUDE, FORCE_AWAKE), str), total=False)
+
+
+class _NotedMeta(ObjectMeta):
+    annotations: Notes = msgspec.field(default_factory=dict)
+
+
+class Noted(Object):
+    """What is kept in memory of a sleeper."""
+
+    metadata: _NotedMeta = _NotedMeta()
+
+
+class Staying:
+    def __init__(
+        self,
+        client: Client,
+        namespace: str,
+        definitions: Cache[CustomResourceDefinition],
+        follow: Callable[[Cache[Noted]], None],
+    ) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._definitions = definitions
+        self._follow = follow
+        self._caches: dict[str, Cache[Noted]] = {}
+        self.found: Callable[[Key], object] = lambda _key: None  # called with the plans to look at
+
+    def watch(self, kinds: Iterable[Kind[Object]]) -> None:
+        """Follow the sleepers of these kinds, as far as the cluster has them."""
+        for kind in kinds:
+            known = kind.resource in _BUILT_IN or self._definitions.get("", kind.resource)
+            if kind.resource in self._caches or not known:
+                continue
+            noted = Kind(Noted, kind.group, kind.version, kind.kind, kind.plural, partial=True)
+            cache = Cache(self._client, noted, self._namespace, label_selector=LABEL)
+            cache.index(BY_PLAN, _plan_of)
+            cache.on_change(lambda _old, new: self._changed(new))
+            self._caches[kind.resource] = cache
+            self._follow(cache)
+
+    def targets(self, plan: HibernatePlan, stored: Mapping[str, Stored], now: Instant) -> Iterator[str]:
+        """The targets that have put something to sleep which is to be awake now."""
+        own = f"{plan.metadata.namespace}/{plan.metadata.name}"
+        for cache in self._caches.values():
+            for sleeper in cache.find(BY_PLAN, own):
+                annotations = sleeper.metadata.annotations
+                mark = read_mark(annotations)
+                if mark and is_kept(plan, stored, mark) and wants_to_be_awake(annotations, now):
+                    yield mark.target
+
+    def _changed(self, new: Noted | None) -> None:
+        for own in _plan_of(new) if new else ():
+            self.found(Key(*own.split("/", 1)))
+
+
+def is_kept(plan: HibernatePlan, stored: Mapping[str, Stored], mark: Mark) -> bool:
+    """Whether the plan says what the mark says: who may edit the workload may edit the mark."""
+    known = stored.get(mark.target)
+    return mark.uid == plan.metadata.uid and known is not None and mark.item in known.kept.sleeping
+
+
+def _plan_of(sleeper: Noted) -> Iterator[str]:
+    annotations = sleeper.metadata.annotations
+    if FORCE_AWAKE in annotations or EXCLUDE in annotations:
+        mark = read_mark(annotations)
+        if mark and "/" in mark.plan:
+            yield mark.plan
