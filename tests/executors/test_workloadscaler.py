@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -317,3 +318,33 @@ def test_selectors_are_written_as_the_api_server_reads_them() -> None:
 )
 def test_quantities_are_read_as_kubernetes_writes_them(text: str, number: float) -> None:
     assert quantity(text) == pytest.approx(number)
+
+
+async def test_a_share_runs_on_saves_the_difference_and_wakes_as_it_was(
+    scene: PlanScene, executor: WorkloadScaler
+) -> None:
+    resources = {"requests": {"cpu": "1"}}
+    container = {"name": "web", "image": "registry.example/web:1", "resources": resources}
+    big = workload(name="big", replicas=15)
+    big["spec"]["template"] = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}}
+    scene.apply(big, workload(name="small", replicas=1), workload(replicas=9), hpa())
+    work = job(scene, sleepReplicas="10%")
+    big_one, small, web = await executor.discover(work)
+    assert (web.restore, small.restore) == (None, None)
+    assert "a HorizontalPodAutoscaler scales it" in web.note
+    assert small.note == "all of its replicas would run on: 1"
+    assert big_one.saving.cpu_cores == 13.0
+    await executor.sleep(work, saved(big_one))
+    assert scene.replicas("big") == 2
+    (marked,) = await executor.asleep(work)
+    (seen,) = [item for item in await executor.discover(work) if item.key == big_one.key]
+    assert (seen.asleep, seen.restore, seen.saving) == (True, big_one.restore, big_one.saving)
+    assert marked.restore == big_one.restore
+    place = ("deployment/big", "-n", scene.namespace)
+    scene.cluster.kubectl("annotate", *place, f"{MARK}-")
+    await executor.wake(work, saved(big_one))
+    assert scene.replicas("big") == 15, "the restore data alone is enough"
+    await executor.sleep(replace(work, cycle=2), saved(big_one))
+    scene.cluster.kubectl("scale", *place, "--replicas=4")
+    (seen,) = [item for item in await executor.discover(replace(work, cycle=2)) if item.key == big_one.key]
+    assert (seen.asleep, seen.woken) == (False, True)

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from hibernator.api.meta import SHORT_NAME, Model, says
+from hibernator.api.timewindowscaler_v1beta1 import MOST_REPLICAS, PERCENTAGE
 from hibernator.api.windows import DURATION
 
 
@@ -77,6 +78,19 @@ class WorkloadScalerParameters(Model):
         ],
         says("The kinds of workloads that sleep.", minItems=1, maxItems=32, default=["Deployment"]),
     ] = ("Deployment",)
+    sleep_replicas: Annotated[
+        int | str,
+        says(
+            "How many replicas run on while it sleeps: a number, or a share such as `10%` of what it has, "
+            "rounded up. A workload that has no more than that is left as it is, and so is one that a "
+            "HorizontalPodAutoscaler scales, unless this is 0. Jobs, CronJobs and DaemonSets sleep whole.",
+            x_kubernetes_int_or_string=True,
+            minimum=0,
+            maximum=MOST_REPLICAS,
+            pattern=PERCENTAGE,
+            default=0,
+        ),
+    ] = 0
     await_completion: Await = None
 
 

@@ -17,6 +17,7 @@ from hibernator.api.meta import OBJECT_NAME, SHORT_NAME
 from hibernator.api.people import EMAIL
 from hibernator.api.problem import Problem
 from hibernator.api.schema import INSTANT, Schema
+from hibernator.api.timewindowscaler_v1beta1 import PERCENTAGE
 from hibernator.api.windows import DURATION, RELAXED_DAY, RELAXED_TIME, STRICT_TIME
 
 _WORDS: Mapping[str, str] = {
@@ -36,6 +37,7 @@ _FORMS: Mapping[str, str] = {
     INSTANT: "Write an instant with its zone, for example 2026-11-15T08:00:00Z.",
     OBJECT_NAME: "Use lower-case letters, digits, `-` and `.`; begin and end with a letter or a digit.",
     SHORT_NAME: "Use lower-case letters, digits and `-`; begin and end with a letter or a digit.",
+    PERCENTAGE: "Write a number of replicas, or a share such as 10%.",
     EMAIL: "Write an e-mail address, for example ada@example.com.",
 }
 _INT32 = 2**31

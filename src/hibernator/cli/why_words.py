@@ -10,6 +10,7 @@ from hibernator.cli.spoken import shown_with_distance
 from hibernator.cli.why_sight import Covering, Sight
 from hibernator.decisions.conditions import find
 from hibernator.decisions.scheduleexception_request import requester
+from hibernator.decisions.sleepmark import ASLEEP_AT
 from hibernator.decisions.staying import FORCE_AWAKE
 
 
@@ -60,7 +61,7 @@ def _plan(sight: Sight, covering: Covering, now: Instant) -> Iterator[str]:
     verb = "put it to sleep" if asleep else "covers it"
     yield f"HibernatePlan {own} {verb}, and is {plan.status.phase or 'not looked at yet'}."
     if asleep and sight.mark:
-        was = {key: value for key, value in (sight.mark.was or {}).items() if key != "uid"}
+        was = {key: value for key, value in (sight.mark.was or {}).items() if key not in {"uid", ASLEEP_AT}}
         if was:
             yield f"  was      {', '.join(f'{key}={value}' for key, value in was.items())}"
         if since := _since(plan, sight.mark.cycle):

@@ -71,8 +71,8 @@ class Step:
 
 def left_words(entries: Mapping[str, Entry], found: Iterable[Item] = ()) -> str:
     """What a target says of the items that it leaves as they are, and of what is wrong with items."""
-    asleep = sum(entry.was is None and entry.awake_until is None for entry in entries.values())
-    before = f"{asleep} were asleep before and are left so." if asleep else ""
+    left = sum(entry.was is None and entry.awake_until is None for entry in entries.values())
+    before = f"{left} {'is' if left == 1 else 'are'} left as before." if left else ""
     wrong = [f"{item.key}: {item.trouble}" for item in found if item.trouble]
     more = f"And {len(wrong) - TOLD} more." if len(wrong) > TOLD else ""
     return " ".join(filter(None, (before, staying.words(entries), *wrong[:TOLD], more)))

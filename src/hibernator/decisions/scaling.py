@@ -141,9 +141,16 @@ def _to_replicas(workload: Workload, wanted: int | None) -> Patch:
     return Patch(place=workload.place, body=body)
 
 
+def is_asleep(workload: Workload | Keda, was: Mapping[str, Any] | None) -> bool:
+    """Whether it sleeps: nothing of it runs, or not more than its restore document says."""
+    number = workload.paused_at if isinstance(workload, Keda) else workload.replicas
+    return number is not None and number <= sleepmark.asleep_at(was)
+
+
 def to_sleep(workload: Workload, autoscaler: Autoscaler | None, mark: Mark) -> Patch | None:
     """The one write after which it sleeps and bears the mark; None when it sleeps already."""
-    writes = steps(workload, autoscaler, 0)
+    size = sleepmark.asleep_at(mark.was)
+    writes = steps(workload, autoscaler, size) if level(workload, autoscaler) > size else ()
     return _with_metadata(writes[0], sleepmark.to_metadata(mark)) if writes else None
 
 

@@ -18,6 +18,7 @@ from hibernator.decisions.hibernateplan_restore import DOMAIN
 LABEL: Final = f"{DOMAIN}/asleep"  # on every sleeper, with the uid of the plan: what to select by
 MARK: Final = f"{DOMAIN}/asleep-by"
 TRACE: Final = f"{DOMAIN}/woken-by"
+ASLEEP_AT: Final = "asleepAt"  # in a restore document: how many replicas run on
 _MOST: Final = 2**31  # replicas are an int32
 
 
@@ -58,13 +59,23 @@ def read_mark(annotations: Mapping[str, str]) -> Mark | None:
 def is_usable(was: Mapping[str, Any]) -> bool:
     """Whether a restore document can be written back. People can edit marks as well as restore data."""
     replicas, paused, limits = was.get("replicas"), was.get("pausedReplicas"), was.get("limits")
-    whole = isinstance(replicas, int) and not isinstance(replicas, bool) and 0 <= replicas < _MOST
     return (
-        (replicas is None or whole)
+        (replicas is None or _is_size(replicas))
+        and _is_size(was.get(ASLEEP_AT, 0))
         and (paused is None or isinstance(paused, str))
         and (limits is None or isinstance(limits, dict))
         and isinstance(was.get("scaledObject", ""), str)
     )
+
+
+def asleep_at(was: Mapping[str, Any] | None) -> int:
+    """How many replicas run of what sleeps, by its restore document: mostly none."""
+    size: int = (was or {}).get(ASLEEP_AT, 0)
+    return size
+
+
+def _is_size(number: Any) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < _MOST
 
 
 def to_metadata(mark: Mark) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from whenever import Instant
 from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS, SCALED_OBJECTS, ScaledObject
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Model, Object, ObjectMeta
-from hibernator.decisions.scaling import Patch, to_leave_awake, to_unpause
+from hibernator.decisions.scaling import Patch, is_asleep, to_leave_awake, to_unpause
 from hibernator.decisions.sleepmark import LABEL, Mark, read_mark
 from hibernator.decisions.staying import EXCLUDE, asked_for
 from hibernator.executors import karpenter
@@ -76,7 +76,7 @@ def _of_scaled_object(where: Where, found: ScaledObject) -> Sleeper | None:
     if mark is None or mark.was is None:
         return None
     keda = keda_of(found)
-    asleep = keda.paused_at == 0
+    asleep = is_asleep(keda, mark.was)
     waking = (
         to_unpause(keda, mark.was.get("pausedReplicas"), mark.trace)
         if asleep

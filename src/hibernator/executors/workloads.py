@@ -17,13 +17,14 @@ from hibernator.decisions.scaling import (
     Patch,
     Place,
     Workload,
+    is_asleep,
     paused_at,
     to_leave_awake,
     to_sleep,
     to_unpause,
     to_wake,
 )
-from hibernator.decisions.sleepmark import TRACE, Mark, read_mark
+from hibernator.decisions.sleepmark import ASLEEP_AT, TRACE, Mark, read_mark
 from hibernator.executors.protocol import Permanent
 from hibernator.executors.workloadscaler_kinds import Anything, Sort, sort_of, workload_of
 from hibernator.kube import errors
@@ -51,7 +52,11 @@ class Thing:
 
     @property
     def asleep(self) -> bool:
-        return self.keda.paused_at == 0 if self.keda else self.workload.replicas == 0
+        return self.sleeps_by(self.mark.was if self.mark else None)
+
+    def sleeps_by(self, was: Mapping[str, Any] | None) -> bool:
+        """Whether it sleeps, as a restore document has it."""
+        return is_asleep(self.keda or self.workload, was)
 
     @property
     def place(self) -> Place:
@@ -82,9 +87,11 @@ def thing_of(sort: Sort, found: Anything, scaled: ScaledObject | None) -> Thing:
     )
 
 
-def restore_of(thing: Thing, scaled: ScaledObject | None) -> dict[str, Any]:
-    """What it takes to wake it as it is now."""
+def restore_of(thing: Thing, scaled: ScaledObject | None, size: int) -> dict[str, Any]:
+    """What it takes to wake it as it is now; asleep, `size` replicas of it run."""
     kept: dict[str, Any] = {"uid": thing.uid}
+    if size:
+        kept[ASLEEP_AT] = size
     if thing.sort.by == "replicas":
         kept["replicas"] = None if thing.workload.left_open else thing.workload.replicas
     if scaled:

@@ -8,16 +8,23 @@ list brought is written without another look: its version is the precondition.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 import structlog
 
-from hibernator.api.core import NAMESPACES, SCALED_OBJECTS, ScaledObject
+from hibernator.api.core import (
+    HORIZONTAL_POD_AUTOSCALERS,
+    NAMESPACES,
+    SCALED_OBJECTS,
+    HorizontalPodAutoscaler,
+    ScaledObject,
+)
 from hibernator.api.hibernateplan import Target
 from hibernator.api.parameters import LabelSelector, WorkloadScalerParameters
 from hibernator.api.planstatus import Rest
-from hibernator.decisions.scaling import Patch
-from hibernator.decisions.sleepmark import LABEL, Mark, is_usable, read_mark
+from hibernator.api.timewindowscaler_v1beta1 import share
+from hibernator.decisions.scaling import Patch, level
+from hibernator.decisions.sleepmark import LABEL, Mark, asleep_at, is_usable, read_mark
 from hibernator.decisions.staying import EXCLUDE, problem, stay
 from hibernator.executors.clusters import Clusters
 from hibernator.executors.insist import insist, typed
@@ -55,9 +62,20 @@ from hibernator.kube.together import together
 
 UNTOUCHABLE: Final = "kube-system"
 _LISTS: Final = 8  # at the same time
+_AUTOSCALED: Final = (
+    "a HorizontalPodAutoscaler scales it, and would undo every number but 0: give it a TimeWindowScaler, "
+    "or a target without sleepReplicas"
+)
 _SHOWN: Final = 200  # characters of what is wrong with a workload
 
 log = structlog.get_logger(__name__)
+
+
+class Size(NamedTuple):
+    """How many replicas of a workload run on while it sleeps."""
+
+    wanted: int | str = 0  # a number, or a share
+    autoscaled: bool = False  # a HorizontalPodAutoscaler would undo it
 
 
 class WorkloadScaler(Executor):
@@ -112,7 +130,7 @@ class WorkloadScaler(Executor):
         if whole is None:
             return True
         if rest == "Asleep":
-            return workload_of(whole.sort, whole.found).running == 0
+            return workload_of(whole.sort, whole.found).running <= asleep_at(item.restore)
         return whole.scaled is not None or ready(whole.sort, whole.found)
 
     async def _everywhere(
@@ -157,7 +175,7 @@ def _waking(job: Job, item: Saved, thing: Thing) -> Patch | None:
     mark = thing.mark
     if mark is None and thing.trace == job.trace:
         return None
-    if mark is None and not thing.asleep:
+    if mark is None and not thing.sleeps_by(item.restore):
         # What the plan does not cover is not written to: the entry may be forged.
         return thing.to_leave_awake(job.trace) if item.covered else None
     if mark is not None and mark.plan != job.owner:
@@ -171,12 +189,14 @@ async def _items(
     client: Client, namespace: str, sorts: Iterable[Sort], selector: str, job: Job
 ) -> list[Item]:
     scaled = {_scales(one): one for one in await _scaled_objects(client, namespace)}
+    wanted = _parameters(job.target).sleep_replicas
+    sized = await _autoscaled(client, namespace) if wanted else frozenset()
     items: list[Item] = []
     for sort in sorts:
         # Page by page, so that of thousands no more than a page is in memory as a whole.
         async for page in client.pages(sort.kind, namespace, label_selector=selector):
             items += [
-                _item(sort, found, scaled.get((sort.kind.group, sort.kind.kind, found.metadata.name)), job)
+                _item(sort, found, scaled.get(of := _scalee(sort, found)), job, Size(wanted, of in sized))
                 for found in page.items
                 if found.metadata.annotations.get(EXCLUDE) != "true"
                 and found.metadata.deletion_timestamp is None
@@ -221,7 +241,16 @@ async def _scaled_objects(client: Client, namespace: str, selector: str = "") ->
         return []
 
 
-def _scales(scaled: ScaledObject) -> tuple[str, str, str]:
+async def _autoscaled(client: Client, namespace: str) -> frozenset[tuple[str, str, str]]:
+    """What a HorizontalPodAutoscaler scales, which leaves alone only what is at zero."""
+    return frozenset(map(_scales, await client.list(HORIZONTAL_POD_AUTOSCALERS, namespace)))
+
+
+def _scalee(sort: Sort, found: Anything) -> tuple[str, str, str]:
+    return sort.kind.group, sort.kind.kind, found.metadata.name
+
+
+def _scales(scaled: ScaledObject | HorizontalPodAutoscaler) -> tuple[str, str, str]:
     ref = scaled.spec.scale_target_ref
     return ref.api_version.rpartition("/")[0], ref.kind, ref.name
 
@@ -238,16 +267,16 @@ def _key(sort: Sort, found: Anything) -> str:
     return f"{sort.label}/{found.metadata.namespace}/{found.metadata.name}"
 
 
-def _item(sort: Sort, found: Anything, scaled: ScaledObject | None, job: Job) -> Item:
+def _item(sort: Sort, found: Anything, scaled: ScaledObject | None, job: Job, size: Size) -> Item:
     try:
-        return _usual_item(sort, found, scaled, job)
+        return _usual_item(sort, found, scaled, job, size)
     except ODD as error:
         key = _key(sort, found)
         log.warning("workload cannot be read", item=key, why=repr(error)[:_SHOWN])
         return Item(key=key, note="left alone: its replicas or its Pod template cannot be read")
 
 
-def _usual_item(sort: Sort, found: Anything, scaled: ScaledObject | None, job: Job) -> Item:
+def _usual_item(sort: Sort, found: Anything, scaled: ScaledObject | None, job: Job, size: Size) -> Item:
     thing = thing_of(sort, found, scaled)
     written = [one.metadata.annotations for one in (found, scaled) if one]
     item = Item(key=thing.key, seen=thing, trouble=" ".join(filter(None, map(problem, written))))
@@ -255,14 +284,21 @@ def _usual_item(sort: Sort, found: Anything, scaled: ScaledObject | None, job: J
         created = found.metadata.creation_timestamp
         if stays := stay(written, created, job.behavior.grace_for_new, job.now):
             return replace(item, awake_until=stays.until, note=stays.why)
+        had = level(thing.workload, thing.keda)
+        left = share(size.wanted, had) if sort.by == "replicas" else 0  # what has no number sleeps whole
+        if left and size.autoscaled and not scaled:
+            return replace(item, note=_AUTOSCALED)
+        if 0 < had <= left:
+            return replace(item, note=f"all of its replicas would run on: {had}")
         woken = thing.mark is not None and (thing.mark.uid, thing.mark.cycle) == (job.uid, job.cycle)
-        return replace(item, restore=restore_of(thing, scaled), saving=saving_of(sort, found), woken=woken)
+        saving = saving_of(sort, found, replicas=had, left=left)
+        return replace(item, restore=restore_of(thing, scaled, left), saving=saving, woken=woken)
     if thing.mark is None:
         return replace(item, note="was asleep already")
     if thing.mark.plan != job.owner or thing.mark.was is None:
         return replace(item, note=f"put to sleep by {thing.mark.plan}")
     was = thing.mark.was
-    saving = saving_of(sort, found, replicas=was.get("replicas"))
+    saving = saving_of(sort, found, replicas=was.get("replicas"), left=asleep_at(was))
     item = replace(item, restore=was, saving=saving, asleep=True)
     # One that sleeps is no longer new; only its owners wake it before its plan does.
     stays = stay(written, None, None, job.now)

@@ -145,16 +145,17 @@ def ready(sort: Sort, found: Anything) -> bool:
             return int(running) >= workload_of(sort, found).replicas
 
 
-def saving_of(sort: Sort, found: Anything, *, replicas: int | None = None) -> Saving:
-    """What its containers ask for, times how many Pods it has; a CronJob has none of its own.
+def saving_of(sort: Sort, found: Anything, *, replicas: int | None = None, left: int = 0) -> Saving:
+    """What its containers ask for, times how many Pods less it has; a CronJob has none of its own.
 
-    Of what is asleep, `replicas` says how many it had. A container with a limit and no request asks for the
-    limit: so Kubernetes reads it.
+    Of what is asleep, `replicas` says how many it had, and `left` how many run on. A container with a limit
+    and no request asks for the limit: so Kubernetes reads it.
     """
     workload = workload_of(sort, found)
     if sort.label == "CronJob":
         return Saving()
     pods = (replicas or workload.replicas) if sort.by == "replicas" else workload.running
+    pods = max(0, pods - left)
     cpu, memory = 0.0, 0.0
     for container in _template(found).get("containers") or ():
         resources = container.get("resources") or {}

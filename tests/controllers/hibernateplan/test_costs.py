@@ -6,10 +6,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
+from whenever import Instant
 
 from hibernator.api.hibernateplan import Target
 from hibernator.decisions.hibernateplan_restore import Kept, Saving, merge, parts, read, released
-from hibernator.executors.workloadscaler import _item
+from hibernator.executors.protocol import Job
+from hibernator.executors.workloadscaler import Size, _item
 from hibernator.executors.workloadscaler_kinds import BUILT_IN, Anything
 from support.scaler_scenes import workload
 
@@ -17,6 +19,8 @@ MOST_SECONDS = 0.5  # of computing, on a slow machine with much else to do; each
 MANY = 5_000
 PAGE = 500  # objects that one answer of the API server brings
 TARGET = Target(name="all", type="workloadscaler")
+NOW = Instant("2026-03-02T20:00:00Z")
+JOB = Job(namespace="team", plan="nights", uid="", cycle=1, target=TARGET, attempt=1, began=NOW, now=NOW)
 
 
 @contextmanager
@@ -37,7 +41,7 @@ def test_a_selector_that_matches_thousands_costs_little_at_each_step() -> None:
     items = []
     for start in range(0, MANY, PAGE):
         with little_time():
-            items += [_item(BUILT_IN[0], one, None, "team/nights") for one in found[start : start + PAGE]]
+            items += [_item(BUILT_IN[0], one, None, JOB, Size()) for one in found[start : start + PAGE]]
     with little_time():
         entries = merge({}, items, 1, "uid")
     kept = Kept(target=TARGET, entries=entries)

@@ -21,7 +21,10 @@ _WITHOUT_EQUIVALENT: Final = {
         "it is asleep at this moment, so that nobody knows from here what it shall wake to",
         "Let kube-downscaler wake it, and convert what is written then.",
     ),
-    "grace-period": ("nothing is spared for being new", "Remove it."),
+    "grace-period": (
+        "a plan has one for all of its workloads",
+        "Remove it, and set spec.behavior.graceForNew of the plan that comes out.",
+    ),
     "scale-children": (
         "what belongs to a workload is left to the workload",
         "Remove it, and give the children hours of their own if they need some.",
