@@ -24,6 +24,7 @@ class Session:
     client: "Client"
     namespace: str
     options: str = ""  # the same place for another command, to be written behind it
+    cluster: str = ""  # the same cluster, for a command that names its namespace itself or needs none
 
 
 def talk(
@@ -44,7 +45,8 @@ def talk(
             place.kubeconfig, place.context, as_user=place.as_user, as_groups=place.as_group or ()
         )
         async with Client(found) as client:
-            session = Session(client, place.namespace or found.namespace, place.options)
+            namespace = place.namespace or found.namespace
+            session = Session(client, namespace, place.options, place.cluster)
             try:
                 return await question(session)
             except Forbidden as error:
@@ -54,7 +56,7 @@ def talk(
             except NotFound as error:
                 from hibernator.cli.missing import explained
 
-                raise await explained(client, error) from error
+                raise await explained(session, error) from error
 
     try:
         return asyncio.run(ask())

@@ -266,7 +266,7 @@ def _decide(name: str, verdict: "Verdict", reason: str, place: Place, deciding: 
     from hibernator.decisions.approval import DONE
     from hibernator.demo.pace import now
 
-    view = f"hibernator exception view {name}"
+    view = f"hibernator exception view {name}{place.options}"
     deciding.check_usage(view)
     sight = _look(name, place, role="hibernator-approver")
     matter = matter_of(sight.exception)
@@ -275,7 +275,7 @@ def _decide(name: str, verdict: "Verdict", reason: str, place: Place, deciding: 
     async def ask(session: Session) -> str:
         who = await who_am_i(session.client, Directory())
         await decide(session.client, matter, who, verdict, "cli", reason=reason, now=now(place.kubeconfig))
-        answer = await heard(session.client, name, session.namespace, who.user)
+        answer = await heard(session, name, who.user)
         return f"{who.user} {DONE[verdict]} {name}\n{answer}"
 
     try:

@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.api.scheduleexception import EXCEPTIONS, HistoryEntry, ScheduleException
+from hibernator.cli.cluster import Session
 from hibernator.cli.exits import CliError
 from hibernator.cli.waiting import until
 from hibernator.decisions.conditions import find
@@ -22,17 +23,18 @@ LONGEST_SECONDS: Final = 5.0
 _HEARD: Final = frozenset({"approved", "rejected", "refused"})
 
 
-async def heard(client: Client, name: str, namespace: str, user: str) -> str:
+async def heard(session: Session, name: str, user: str) -> str:
     """How the exception stands after somebody's word; raises `CliError` where that does not count."""
-    answer = f"The operator does not say yet whether that counts: see `hibernator exception view {name}`."
+    view = f"`hibernator exception view {name}{session.options}`"
+    answer = f"The operator does not say yet whether that counts: see {view}."
 
     def is_over(exception: ScheduleException) -> bool:
         nonlocal answer
         if entry := _entry(exception, user):
-            answer = _answer(exception, entry)
+            answer = _answer(exception, entry, view)
         return entry is not None and not _is_under_way(exception)
 
-    await look_until(is_over, client, EXCEPTIONS, name, namespace)
+    await look_until(is_over, session.client, EXCEPTIONS, name, session.namespace)
     return answer
 
 
@@ -59,12 +61,12 @@ def _entry(exception: ScheduleException, user: str) -> HistoryEntry | None:
     return next((entry for entry in told if entry.actor == user and entry.action in _HEARD), None)
 
 
-def _answer(exception: ScheduleException, entry: HistoryEntry) -> str:
+def _answer(exception: ScheduleException, entry: HistoryEntry, view: str) -> str:
     if entry.action != "refused":
         return f"{exception.status.state}: {exception.status.message}"
     reason, _, message = entry.reason.partition(": ")
     roles = exception.spec.approval_required_roles
-    hint = f"See `hibernator exception view {exception.metadata.name}`."
+    hint = f"See {view}."
     if reason == "NotAsked" and roles:
         hint = f"Ask an administrator for the role {' or '.join(roles)}: the operator's ConfigMap has them."
     raise CliError(f"Your word is noted down, but does not count. {message}", hint=hint)

@@ -5,6 +5,7 @@ from typing import Final
 from whenever import Instant
 
 from hibernator.api.core import LEASES, Lease
+from hibernator.cli.cluster import Session
 from hibernator.cli.spoken import relative
 from hibernator.cli.waiting import until
 from hibernator.kube.client import Client
@@ -15,15 +16,16 @@ _SILENT_SECONDS: Final = 15.0  # the leader renews it every two
 _RENEWED_SECONDS: Final = 8.0
 
 
-async def about_the_leader(client: Client) -> str:
+async def about_the_leader(session: Session) -> str:
     """A sentence or two about why the operator may not answer, as far as the user may know."""
+    doctor = f"`hibernator doctor{session.cluster}`"
     try:
-        latest = await _latest(client)
+        latest = await _latest(session.client)
     except ApiError:
-        return "You may not see which replica leads: an administrator can see it with `hibernator doctor`."
+        return f"You may not see which replica leads: an administrator can see it with {doctor}."
     if latest is None:
-        return "No operator has led in this cluster yet. Install and start it, then run `hibernator doctor`."
-    return _about(*latest, Instant.now())
+        return f"No operator has led in this cluster yet. Install and start it, then run {doctor}."
+    return _about(*latest, Instant.now(), session.cluster)
 
 
 async def leader_namespace(client: Client) -> str:
@@ -45,14 +47,12 @@ async def _latest(client: Client) -> tuple[Instant, Lease] | None:
     return max(led, key=lambda each: each[0], default=None)
 
 
-def _about(at: Instant, lease: Lease, now: Instant) -> str:
+def _about(at: Instant, lease: Lease, now: Instant, cluster: str) -> str:
     namespace = lease.metadata.namespace
+    see = f"See `kubectl get pods -n {namespace}{cluster}`."
     if not lease.spec.holder_identity:
-        return (
-            f"No replica leads in namespace {namespace}: the last one stopped {relative(at, now)}. "
-            f"See `kubectl get pods -n {namespace}`."
-        )
+        return f"No replica leads in namespace {namespace}: the last one stopped {relative(at, now)}. {see}"
     holder = f"{lease.spec.holder_identity} in namespace {namespace}"
     if (now - at).total("seconds") > _SILENT_SECONDS:
-        return f"{holder} led, and was last heard {relative(at, now)}. See `kubectl get pods -n {namespace}`."
-    return f"{holder} leads, but has not answered: see its log, and `hibernator doctor`."
+        return f"{holder} led, and was last heard {relative(at, now)}. {see}"
+    return f"{holder} leads, but has not answered: see its log, and `hibernator doctor{cluster}`."

@@ -7,6 +7,7 @@ from typing import Any, Final
 from hibernator.api.kind import Kind, partial
 from hibernator.api.kinds import all_kinds
 from hibernator.api.structural import guess
+from hibernator.cli.cluster import Session
 from hibernator.cli.exits import CliError, Exit
 from hibernator.kube.client import Client
 from hibernator.kube.errors import ApiError, NotFound
@@ -15,7 +16,7 @@ _PATH: Final = re.compile(r"/apis/([^/]+)/[^/]+/namespaces/([^/]+)/([^/?]+)(?:/(
 _MOST_NAMED: Final = 5
 
 
-async def explained(client: Client, error: NotFound) -> CliError:
+async def explained(session: Session, error: NotFound) -> CliError:
     """A sentence about what was asked for, if it is of a kind of ours."""
     found = _PATH.search(error.request)
     kinds = {(kind.group, kind.plural): kind for kind in all_kinds()}
@@ -23,12 +24,12 @@ async def explained(client: Client, error: NotFound) -> CliError:
     if found is None or kind is None:
         return CliError(f"{error.message}.", hint="Check the name and the namespace (-n).")
     if found[4] is None or "could not find the requested resource" in error.message:
-        return without_crds(kind)
-    return await not_found(client, kind, [found[4]], found[2])
+        return without_crds(kind, session)
+    return await not_found(session.client, kind, [found[4]], found[2])
 
 
-def without_crds(kind: Kind[Any]) -> CliError:
-    hint = "Install them: `hibernator crds | kubectl apply --server-side -f -`"
+def without_crds(kind: Kind[Any], session: Session) -> CliError:
+    hint = f"Install them: `hibernator crds | kubectl apply --server-side -f -{session.cluster}`"
     return CliError(
         f"this cluster has no {kind.plural}: the CRDs are not installed.", hint=hint, code=Exit.UNAVAILABLE
     )

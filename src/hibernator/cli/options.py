@@ -59,14 +59,21 @@ class Place:
     @property
     def options(self) -> str:
         """The same place for another command, to be written behind it."""
-        given = (
-            ("-n", self.namespace),
+        return _written(("-n", self.namespace)) + self.cluster
+
+    @property
+    def cluster(self) -> str:
+        """The same cluster for another command that says itself which namespace, or needs none."""
+        return _written(
             ("--kubeconfig", self.kubeconfig),
             ("--context", self.context),
             ("--as", self.as_user),
             *(("--as-group", group) for group in self.as_group or ()),
         )
-        return "".join(f" {option} {shlex.quote(value)}" for option, value in given if value)
+
+
+def _written(*given: tuple[str, str | None]) -> str:
+    return "".join(f" {option} {shlex.quote(value)}" for option, value in given if value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ async def wake_only(
         raise CliError(
             f"{plan_name} is awake already, and so is what it covers.",
             hint=f"To keep it awake tonight: `kubectl annotate {words[0]} "
-            f"{FORCE_AWAKE}={until.format_iso(unit='second')}`.",
+            f"{FORCE_AWAKE}={until.format_iso(unit='second')}{session.options}`.",
         )
     found = {word: await _sleeper(session, plan, word) for word in dict.fromkeys(words)}
     when = shown_with_distance(until, zone, now)
@@ -82,7 +82,7 @@ async def _sleeper(session: Session, plan: HibernatePlan, word: str) -> Sleeper:
             raise await _absent(session, plan, wanted, everywhere)
         case _:
             where = " and ".join(one.namespace for one in mine)
-            said = f"kubectl annotate {word} {FORCE_AWAKE}=… -n {mine[0].namespace}"
+            said = f"kubectl annotate {word} {FORCE_AWAKE}=… -n {mine[0].namespace}{session.cluster}"
             hint = f"Annotate the one that you mean: `{said}`."
             raise CliError(
                 f"{plan.metadata.name} has put {word} to sleep in {where}.", hint=hint, code=Exit.USAGE
@@ -159,4 +159,4 @@ async def _answer(
     if plan.status.current_operation:
         hint = f"The operator is at work: see `hibernator plan describe {name}{session.options}`."
         raise CliError(words, hint=hint, code=Exit.WAITING)
-    raise CliError(words, hint=await about_the_leader(session.client), code=Exit.UNAVAILABLE)
+    raise CliError(words, hint=await about_the_leader(session), code=Exit.UNAVAILABLE)

@@ -113,7 +113,7 @@ async def _answer(
     after = span(int(longest * SECOND))
     if status.state is None:
         words = f"The operator has not answered within {after}; {plan_name} is as it was."
-        raise CliError(words, hint=await about_the_leader(client), code=Exit.UNAVAILABLE)
+        raise CliError(words, hint=await about_the_leader(session), code=Exit.UNAVAILABLE)
     if status.state in _OVER:
         raise CliError(f"{name} is {status.state}: {status.message}", hint=see)
     if other := taken_by(status.message):

@@ -155,7 +155,7 @@ def _decide(name: str, verdict: "Verdict", reason: str, place: Place, deciding: 
     from hibernator.decisions.approval import DONE
     from hibernator.demo.pace import now
 
-    view = f"hibernator remediation view {name}"
+    view = f"hibernator remediation view {name}{place.options}"
     deciding.check_usage(view)
     sight = _look(name, place, role="hibernator-approver")
     matter = matter_of(sight.request)
@@ -164,7 +164,7 @@ def _decide(name: str, verdict: "Verdict", reason: str, place: Place, deciding: 
     async def ask(session: Session) -> str:
         who = await who_am_i(session.client, Directory())
         await decide(session.client, matter, who, verdict, "cli", reason=reason, now=now(place.kubeconfig))
-        answer = await heard(session.client, name, session.namespace)
+        answer = await heard(session, name)
         return f"{who.user} {DONE[verdict]} {name}\n{answer}"
 
     try:

@@ -29,7 +29,7 @@ def why(
 
     async def ask(session: Session) -> list[str]:
         sight = await look(session.client, kind, name, session.namespace)
-        return list(lines(sight, now(place.kubeconfig)))
+        return list(lines(sight, now(place.kubeconfig), session.cluster))
 
     for line in talk(ask, place, role="hibernator-auditor"):
         typer.echo(printable(line) if line else line)

@@ -14,14 +14,15 @@ from hibernator.decisions.sleepmark import ASLEEP_AT
 from hibernator.decisions.staying import FORCE_AWAKE
 
 
-def lines(sight: Sight, now: Instant) -> Iterator[str]:
+def lines(sight: Sight, now: Instant, cluster: str = "") -> Iterator[str]:
     yield f"{sight.kind} {sight.namespace}/{sight.name} {_size(sight)}"
     if sight.mark:
         known = {f"{each.plan.metadata.namespace}/{each.plan.metadata.name}" for each in sight.plans}
         if sight.mark.plan not in known:
             yield f"HibernatePlan {sight.mark.plan} put it to sleep, and is gone or hidden from you."
             namespace, _, name = sight.mark.plan.partition("/")
-            yield f"  If it is gone, wake all of its: `hibernator plan wake {name} -n {namespace} --offline`"
+            wake = f"hibernator plan wake {name} -n {namespace} --offline{cluster}"
+            yield f"  If it is gone, wake all of its: `{wake}`"
     if sight.excluded:
         yield "The annotation hibernator.ardikabs.com/exclude keeps plans from putting it to sleep."
     yield from _annotation(sight, now)

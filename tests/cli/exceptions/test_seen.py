@@ -55,7 +55,10 @@ def test_a_script_must_say_what_it_has_seen(people: People) -> None:
     for words in (("approve", "event"), ("reject", "event", "no")):
         done = people.ran(BOB, *words)
         assert done.code == 2
-        assert "Pass --seen HASH with the hash that `hibernator exception view event` prints" in done.err
+        assert (
+            f"Pass --seen HASH with the hash that `hibernator exception view event -n {people.namespace} "
+            in done.err
+        )
     assert approvals(people) == []
 
 
@@ -73,11 +76,12 @@ def test_what_took_the_place_of_what_was_seen_is_not_decided(people: People, wor
     before = seen(people)
     exchange(people)
     done = people.ran(BOB, *words, "--seen", before)
+    path = people.folder / f"{BOB}.yaml"
     assert (done.code, done.err.splitlines()) == (
         7,
         [
             "error: event is no longer what was shown. Nothing was decided.",
-            "Look at it again: `hibernator exception view event`.",
+            f"Look at it again: `hibernator exception view event -n {people.namespace} --kubeconfig {path}`.",
         ],
     )
     assert approvals(people) == []

@@ -118,10 +118,8 @@ def test_where_no_operator_answers_the_word_is_given_and_that_is_said(
     monkeypatch.setattr(exception_word, "LONGEST_SECONDS", 0.0)
     people.wish("event", "--approver", BOB)
     given = people.ask(BOB, "approve", "--yes", "event")
-    assert given == (
-        f"{BOB} approved event\n"
-        "The operator does not say yet whether that counts: see `hibernator exception view event`.\n"
-    )
+    assert given.splitlines()[0] == f"{BOB} approved event"
+    assert "does not say yet whether that counts: see `hibernator exception view event -n " in given
 
 
 async def test_a_word_that_did_not_count_does_once_the_role_has_another_member(people: People) -> None:

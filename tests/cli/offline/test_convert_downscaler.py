@@ -165,7 +165,7 @@ def test_annotations_that_say_nothing_go_with_a_note() -> None:
         (workload(exclude="Mon-Fri 01:00-02:00 UTC"), "downscaler/exclude", "for good by this"),
         (workload(exclude_until="soon"), "downscaler/exclude-until", "not a moment"),
         (workload(original_replicas="3"), "downscaler/original-replicas", "it is asleep at this moment"),
-        (workload(grace_period="5m"), "downscaler/grace-period", "nothing is spared"),
+        (workload(grace_period="5m"), "downscaler/grace-period", "a plan has one for all of its workloads"),
         (workload(nap="5m"), "downscaler/nap", "not an annotation that we know of"),
         (workload(downtime_replicas="1"), "metadata.annotations", "not known here"),
         (workload(downscale_period=_HOURS), "metadata.annotations", "put to sleep and never woken"),
