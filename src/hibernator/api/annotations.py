@@ -10,7 +10,10 @@ _DOMAIN: Final = "hibernator.ardikabs.com"
 
 READ: Final = frozenset(
     {
-        *(f"{_DOMAIN}/{name}" for name in ("asleep-by", "woken-by", "exclude", "leave-asleep")),
+        *(
+            f"{_DOMAIN}/{name}"
+            for name in ("asleep-by", "woken-by", "exclude", "leave-asleep", "force-awake-until")
+        ),
         *(f"{_DOMAIN}/{name}" for name in ("retry", "retried-by", "changed-by")),
         *(f"{_DOMAIN}/{name}" for name in ("requested-by", "requester-claims")),
         *("kyklos.io/before", "kyklos.io/scaled", "kyklos.io/v1beta1"),

@@ -1,23 +1,22 @@
 """Sleepers that their owners want awake: seen as soon as they write it, in the cluster of the operator.
 
-A watch by the label of sleepers brings only what sleeps, and of that only the annotations that matter: ten
-thousand sleepers are a few megabytes. It begins with the first look for strays, which knows the kinds. In
-other clusters it is that look, every quarter of an hour, which finds them.
+A watch by the label of sleepers brings only what sleeps, and of that only the metadata. It begins with the
+first look for strays, which knows the kinds. In other clusters it is that look, every quarter of an hour,
+which finds them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import Final
 
-import msgspec
 from whenever import Instant
 
 from hibernator.api.core import CustomResourceDefinition
 from hibernator.api.hibernateplan import HibernatePlan
-from hibernator.api.kind import Kind
-from hibernator.api.meta import Object, ObjectMeta
+from hibernator.api.kind import Kind, partial
+from hibernator.api.meta import Object
 from hibernator.controllers.hibernateplan_restore import Stored
 from hibernator.controllers.shared import BY_PLAN
-from hibernator.decisions.sleepmark import LABEL, MARK, Mark, read_mark
+from hibernator.decisions.sleepmark import LABEL, Mark, read_mark
 from hibernator.decisions.staying import EXCLUDE, FORCE_AWAKE, wants_to_be_awake
 from hibernator.executors.sleepers import USUAL
 from hibernator.kube.cache import Cache
@@ -26,21 +25,6 @@ from hibernator.kube.controller import Key
 
 _BUILT_IN: Final = frozenset(where.kind.resource for where in USUAL if where.kind.group in {"apps", "batch"})
 
-if TYPE_CHECKING:
-    Notes = Mapping[str, str]
-else:  # the same, of which everything else is skipped
-    Notes = TypedDict("Notes", dict.fromkeys((MARK, EXCLUDE, FORCE_AWAKE), str), total=False)
-
-
-class _NotedMeta(ObjectMeta):
-    annotations: Notes = msgspec.field(default_factory=dict)
-
-
-class Noted(Object):
-    """What is kept in memory of a sleeper."""
-
-    metadata: _NotedMeta = _NotedMeta()
-
 
 class Staying:
     def __init__(
@@ -48,13 +32,13 @@ class Staying:
         client: Client,
         namespace: str,
         definitions: Cache[CustomResourceDefinition],
-        follow: Callable[[Cache[Noted]], None],
+        follow: Callable[[Cache[Object]], None],
     ) -> None:
         self._client = client
         self._namespace = namespace
         self._definitions = definitions
         self._follow = follow
-        self._caches: dict[str, Cache[Noted]] = {}
+        self._caches: dict[str, Cache[Object]] = {}
         self.found: Callable[[Key], object] = lambda _key: None  # called with the plans to look at
 
     def watch(self, kinds: Iterable[Kind[Object]]) -> None:
@@ -63,8 +47,7 @@ class Staying:
             known = kind.resource in _BUILT_IN or self._definitions.get("", kind.resource)
             if kind.resource in self._caches or not known:
                 continue
-            noted = Kind(Noted, kind.group, kind.version, kind.kind, kind.plural, partial=True)
-            cache = Cache(self._client, noted, self._namespace, label_selector=LABEL)
+            cache = Cache(self._client, partial(kind), self._namespace, label_selector=LABEL)
             cache.index(BY_PLAN, _plan_of)
             cache.on_change(lambda _old, new: self._changed(new))
             self._caches[kind.resource] = cache
@@ -80,7 +63,7 @@ class Staying:
                 if mark and is_kept(plan, stored, mark) and wants_to_be_awake(annotations, now):
                     yield mark.target
 
-    def _changed(self, new: Noted | None) -> None:
+    def _changed(self, new: Object | None) -> None:
         for own in _plan_of(new) if new else ():
             self.found(Key(*own.split("/", 1)))
 
@@ -91,7 +74,7 @@ def is_kept(plan: HibernatePlan, stored: Mapping[str, Stored], mark: Mark) -> bo
     return mark.uid == plan.metadata.uid and known is not None and mark.item in known.kept.sleeping
 
 
-def _plan_of(sleeper: Noted) -> Iterator[str]:
+def _plan_of(sleeper: Object) -> Iterator[str]:
     annotations = sleeper.metadata.annotations
     if FORCE_AWAKE in annotations or EXCLUDE in annotations:
         mark = read_mark(annotations)

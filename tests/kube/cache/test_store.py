@@ -16,8 +16,8 @@ from hibernator.decisions import (
     scaling,
     scheduleexception_request as request,
     sleepmark,
+    staying,
 )
-from hibernator.executors import workloadscaler
 from hibernator.kube.store import Store
 from hibernator.kube.wire import Broken
 from kube.cache.stored import by_owner, config_map, contents, page, rewound, short, told
@@ -311,7 +311,7 @@ def test_annotations_that_no_controller_reads_are_not_kept(news: str) -> None:
 def test_all_annotations_that_controllers_read_are_kept() -> None:
     assert {
         *(author.CHANGED_BY, author.RETRIED_BY, hibernateplan.RETRY, hibernateplan.LEAVE_ASLEEP),
-        *(request.REQUESTED_BY, request.REQUESTER_CLAIMS, workloadscaler.EXCLUDE),
+        *(request.REQUESTED_BY, request.REQUESTER_CLAIMS, staying.EXCLUDE, staying.FORCE_AWAKE),
         *(sleepmark.MARK, sleepmark.TRACE, scaling.KEDA_PAUSED_REPLICAS),
         *(scaler_before.ANNOTATION, scaler_mark.ANNOTATION, conversion.ANNOTATION),
     } == READ
