@@ -78,7 +78,7 @@ def after(found: ScheduleException, *others: ScheduleException, **more: Any) -> 
     stored = msgspec.structs.replace(found, status=decision.status)
     again = look(stored, *others, **more)
     assert again.status == stored.status
-    assert not again.tells
+    assert not again.notices
     return stored
 
 

@@ -97,7 +97,7 @@ def test_a_broken_policy_is_told_and_everything_needs_approval() -> None:
     evaluated = find(decision.status.conditions, "PolicyEvaluated")
     assert evaluated
     assert (evaluated.status, evaluated.message) == ("False", "p.rego, line 2: what?")
-    assert [(tell.type, tell.reason) for tell in decision.tells] == [("Warning", "PolicyBroken")]
+    assert [(tell.type, tell.reason) for tell in decision.notices] == [("Warning", "PolicyBroken")]
 
 
 def test_a_policy_that_could_not_see_the_remediation_does_not_let_it_pass() -> None:
@@ -157,7 +157,7 @@ def test_nobody_gets_less_time_than_was_promised(seconds: float, part: float, mi
 def test_what_the_namespace_says_wrongly_is_told() -> None:
     wishes, problems = read_namespace({"approvalTimeout": "soon"})
     decision = judged(namespace=wishes, problems=problems)
-    assert [tell.reason for tell in decision.tells] == ["MediumConfidence", "InvalidConfiguration"]
+    assert [tell.reason for tell in decision.notices] == ["MediumConfidence", "InvalidConfiguration"]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_a_second_look_changes_and_tells_nothing() -> None:
     found = waiting()
     again = decide(Seen(analysis=found), NOW.add(seconds=60))
     assert again.status == found.status
-    assert again.tells == ()
+    assert again.notices == ()
 
 
 @given(st.floats(0, 1), st.sampled_from([None, Answer(required=True), Answer(required=False), Broken("?")]))

@@ -8,7 +8,7 @@ from whenever import TimeDelta
 
 from hibernator.api.planstatus import ActiveException, Rest
 from hibernator.decisions.hibernateplan import active_exceptions
-from hibernator.decisions.hibernateplan_words import tells
+from hibernator.decisions.hibernateplan_words import notices
 from support.plan_drill import Drill, all_well, failing, spec, strategy
 
 
@@ -94,7 +94,7 @@ def test_each_thing_that_becomes_of_a_plan_is_told_once() -> None:
     for _ in range(8):
         before = drill.status
         decision = drill.look(wanted)
-        told += [tell.reason for tell in tells(before, drill.status)]
+        told += [tell.reason for tell in notices(before, drill.status)]
         drill.work(decision, failing("a", attempts=1))
         if not decision.runs:
             drill.now += TimeDelta(seconds=66)

@@ -103,7 +103,7 @@ def test_time_runs_out_on_the_second() -> None:
     decision = asked(found, DEADLINE)
     assert decision.status
     assert (decision.status.decision, decision.status.decided_at) == ("Expired", DEADLINE.to_stdlib())
-    assert [tell.reason for tell in decision.tells] == ["Expired"]
+    assert [tell.reason for tell in decision.notices] == ["Expired"]
 
 
 def test_a_decision_that_was_made_in_time_counts_also_when_it_is_seen_later() -> None:
@@ -151,7 +151,7 @@ def test_a_word_that_does_not_count_is_set_aside_and_others_can_still_decide() -
     status = decision.status
     assert status
     assert (status.decision, status.decided_by, status.conditions) == ("", "", ())
-    assert [tell.reason for tell in decision.tells] == ["DecisionRefused"]
+    assert [tell.reason for tell in decision.notices] == ["DecisionRefused"]
     later = asked(replace(found, status=status))
     assert later.status
     assert later.status.message.startswith(
@@ -195,7 +195,7 @@ def test_the_second_level_is_asked_after_its_part_of_the_time() -> None:
     assert decision.status
     assert decision.status.escalated_at == due.to_stdlib()
     assert "for one of bob@company.com, sre, lead." in decision.status.message
-    assert [tell.reason for tell in decision.tells] == ["Escalated"]
+    assert [tell.reason for tell in decision.notices] == ["Escalated"]
     assert decision.after == 300.0
 
 

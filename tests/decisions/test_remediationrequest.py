@@ -69,7 +69,7 @@ def orchestrated(found: AIAnalysis, *requests: RemediationApprovalRequest) -> De
 
 
 def reasons(decision: Decision) -> list[str]:
-    return [tell.reason for tell in decision.tells]
+    return [tell.reason for tell in decision.notices]
 
 
 def test_an_analysis_is_adopted_before_anybody_is_asked_about_it() -> None:

@@ -18,7 +18,7 @@ def test_a_target_that_differs_is_written_first_and_the_status_trails() -> None:
     assert bodies(decision) == [{"spec": {"replicas": 5}}]
     assert decision.status is None
     assert decision.after == SETTLE_SECONDS
-    assert [(tell.reason, tell.message.split(":")[0]) for tell in decision.tells] == [
+    assert [(tell.reason, tell.message.split(":")[0]) for tell in decision.notices] == [
         ("ScaledUp", 'Scaled Deployment "web" from 1 to 5. 5 replicas')
     ]
 
@@ -74,7 +74,7 @@ def test_once_the_target_has_followed_one_status_tells_it_all() -> None:
     )
     assert condition(decision, "Reconciling").reason == "Stable"
     assert condition(decision, "Degraded").reason == "OperationalNormal"
-    assert decision.tells == ()
+    assert decision.notices == ()
 
 
 def test_a_clock_that_is_set_back_after_a_write_keeps_no_status_waiting() -> None:
@@ -111,7 +111,7 @@ def test_a_second_pass_decides_the_same_status() -> None:
 def test_manual_drift_is_corrected_and_called_by_its_name() -> None:
     decision = decide(seen(deployment(7), {"effectiveReplicas": 3}, windows=window(3)), MONDAY_10)
     assert bodies(decision) == [{"spec": {"replicas": 3}}]
-    assert [(tell.reason, tell.message) for tell in decision.tells] == [
+    assert [(tell.reason, tell.message) for tell in decision.notices] == [
         ("ScaledDown", "Corrected manual drift from 7 to 3 replicas")
     ]
 

@@ -7,7 +7,7 @@ from hibernator.kube.patch import encode
 
 def test_a_target_that_a_plan_has_put_to_sleep_is_left_asleep() -> None:
     decision = decide(seen(deployment(0), {"effectiveReplicas": 5}, asleep_by="shop/nights"), MONDAY_10)
-    assert (decision.first, decision.writes, decision.tells) == (None, (), ())
+    assert (decision.first, decision.writes, decision.notices) == (None, (), ())
     ready = condition(decision, "Ready")
     assert (ready.status, ready.reason) == ("False", "TargetHibernated")
     assert ready.message == (
@@ -31,4 +31,4 @@ def test_a_number_that_a_plan_brought_back_is_no_manual_drift() -> None:
     asleep = decide(seen(deployment(0), {"effectiveReplicas": 5}, asleep_by="shop/nights"), MONDAY_10)
     assert asleep.status is not None
     woken = decide(seen(deployment(3), encode(asleep.status)), MONDAY_10)
-    assert [tell.message.split(".")[0] for tell in woken.tells] == ['Scaled Deployment "web" from 3 to 5']
+    assert [tell.message.split(".")[0] for tell in woken.notices] == ['Scaled Deployment "web" from 3 to 5']

@@ -37,7 +37,7 @@ def journal(status: TimeWindowScalerStatus | None) -> list[tuple[int, str]]:
 def test_a_transition_that_a_dead_process_wrote_is_told_by_the_next_one() -> None:
     decision = decide(seen(deployment(5), {"effectiveReplicas": 1}, mark=mark(1, 1, 5)), LATER)
     assert decision.writes == ()
-    assert [tell.reason for tell in decision.tells] == ["ScaledUp"]
+    assert [tell.reason for tell in decision.notices] == ["ScaledUp"]
     assert decision.status is not None
     assert (decision.status.last_scale_time, decision.status.scalings) == (MONDAY_10.to_stdlib(), 1)
     assert [(one.type, one.at, one.data) for one in decision.status.journal] == [
@@ -51,14 +51,14 @@ def test_a_transition_that_a_dead_process_wrote_is_told_by_the_next_one() -> Non
 
 def test_a_number_that_somebody_else_has_set_is_no_scaling_of_ours() -> None:
     decision = decide(seen(deployment(5), {"effectiveReplicas": 1}), MONDAY_10)
-    assert decision.tells == ()
+    assert decision.notices == ()
     assert journal(decision.status) == []
 
 
 def test_a_target_that_bears_no_mark_is_judged_by_its_number() -> None:
     custom = replace(deployment(5), place=replace(place("rollouts.example.com"), subresource="scale"))
     decision = decide(seen(custom, {"effectiveReplicas": 1, "scalings": 3}), MONDAY_10)
-    assert [tell.reason for tell in decision.tells] == ["ScaledUp"]
+    assert [tell.reason for tell in decision.notices] == ["ScaledUp"]
     assert journal(decision.status) == [(1, "scaled")]
     assert decision.status is not None
     assert (decision.status.last_scale_time, decision.status.scalings) == (MONDAY_10.to_stdlib(), 4)
@@ -99,7 +99,7 @@ def test_what_was_let_be_until_now_has_not_drifted(idle: dict[str, Any]) -> None
         condition_["lastTransitionTime"] = "2026-03-02T09:00:00Z"
     decision = decide(seen(deployment(1), {"effectiveReplicas": 5, **idle}), MONDAY_10)
     assert decision.mark == mark(1, 1, 5)
-    assert "drift" not in decision.tells[-1].message
+    assert "drift" not in decision.notices[-1].message
 
 
 def test_all_that_becomes_of_a_scaler_is_in_its_journal_until_it_is_on_record() -> None:

@@ -23,9 +23,9 @@ def test_a_pause_computes_and_tells_but_does_not_touch() -> None:
         "False",
         "TargetMismatch",
     )
-    assert [tell.reason for tell in decision.tells] == ["ScalingSkipped"]
-    assert "would scale" in decision.tells[0].message
-    assert "from 2 to 5" in decision.tells[0].message
+    assert [tell.reason for tell in decision.notices] == ["ScalingSkipped"]
+    assert "would scale" in decision.notices[0].message
+    assert "from 2 to 5" in decision.notices[0].message
 
 
 def test_a_pause_tells_the_same_thing_only_once() -> None:
@@ -33,13 +33,13 @@ def test_a_pause_tells_the_same_thing_only_once() -> None:
     first = decide(paused, MONDAY_10)
     assert first.status is not None
     again = replace(paused, scaler=msgspec.structs.replace(paused.scaler, status=first.status))
-    assert decide(again, MONDAY_10 + TimeDelta(minutes=1)).tells == ()
+    assert decide(again, MONDAY_10 + TimeDelta(minutes=1)).notices == ()
 
 
 def test_a_paused_scaler_whose_target_is_right_is_ready() -> None:
     decision = decide(seen(deployment(5), {"effectiveReplicas": 5}, pause=True), MONDAY_10)
     assert condition(decision, "Ready").status == "True"
-    assert decision.tells == ()
+    assert decision.notices == ()
 
 
 def test_leaving_a_window_at_14_00_with_120_seconds_of_grace_keeps_the_replicas_until_14_02() -> None:
@@ -78,10 +78,10 @@ def test_a_holiday_overrides_the_window_and_is_told_once(
     case = _on_holiday(mode, replicas, Holidays.on(date(2026, 3, 2)))
     decision = decide(case, MONDAY_10)
     assert decision.writes == ()
-    assert [tell.reason for tell in decision.tells] == ([reason] if reason else [])
+    assert [tell.reason for tell in decision.notices] == ([reason] if reason else [])
     assert decision.status is not None
     again = replace(case, scaler=msgspec.structs.replace(case.scaler, status=decision.status))
-    assert decide(again, MONDAY_10 + TimeDelta(minutes=1)).tells == ()
+    assert decide(again, MONDAY_10 + TimeDelta(minutes=1)).notices == ()
 
 
 def _on_holiday(mode: str, replicas: int, holiday: Holidays) -> Seen:

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import get_args, get_type_hints
+from typing import get_args
 
 import pytest
 
@@ -23,7 +23,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "events.md"
 @pytest.mark.parametrize(
     ("kind", "reasons"),
     [
-        ("TimeWindowScaler", get_args(get_type_hints(timewindowscaler_case.Tell)["reason"])),
+        ("TimeWindowScaler", get_args(timewindowscaler_case.EventReason)),
         ("HibernatePlan", get_args(EventReason)),
         ("CloudProvider", get_args(connectors.Reason)),
         ("ScheduleException", get_args(Reason)),

@@ -25,7 +25,8 @@ from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Key, Result
 from hibernator.kube.errors import NotFound
 from hibernator.kube.events import Recorder
-from hibernator.kube.patch import encode, merge_patch
+from hibernator.kube.objects import Objects
+from hibernator.kube.patch import encode
 
 
 class AnalysisReconciler:
@@ -50,7 +51,7 @@ class AnalysisReconciler:
         self._policies = policies
         self._namespaces = namespaces
         self._rego = rego
-        self._recorder = recorder
+        self._objects = Objects(client, analyses, recorder)
         self._clock = clock
         self._trail = trail
         self._told: dict[Key, str] = {}  # the versions that the audit trail knows
@@ -120,20 +121,9 @@ class AnalysisReconciler:
         return True
 
     async def _perform(self, analysis: AIAnalysis, decision: Decision) -> AIAnalysis:
-        if decision.status == analysis.status:
-            return analysis
-        metadata = analysis.metadata
-        written = await self._client.patch(
-            ANALYSES,
-            metadata.name,
-            metadata.namespace,
-            {"status": merge_patch(encode(analysis.status), encode(decision.status))},
-            resource_version=metadata.resource_version,
-            subresource="status",
-        )
-        self._analyses.wrote(written)
-        for tell in decision.tells:
-            self._recorder.note(ANALYSES, analysis, tell.type, tell.reason, tell.message)
+        written = await self._objects.write_status(analysis, decision.status)
+        if written is not analysis:
+            self._objects.notify(analysis, decision.notices)
         return written
 
 

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
+from msgspec.structs import replace
 from whenever import Instant, TimeDelta
 
 from hibernator.api.cloudprovider import PROVIDERS, CloudProvider
@@ -21,6 +22,7 @@ from hibernator.controllers import journal_audit
 from hibernator.controllers.means import Means
 from hibernator.decisions.conditions import find
 from hibernator.decisions.connectors import READY, Tried, decide, journaled
+from hibernator.decisions.notice import Notice
 from hibernator.executors.connections import Unusable
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.protocol import ExecutorError, Permanent, Throttled
@@ -30,7 +32,7 @@ from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, For, Key, Result, Watches
 from hibernator.kube.errors import Throttled as Busy
 from hibernator.kube.events import Recorder
-from hibernator.kube.patch import encode
+from hibernator.kube.objects import Objects
 
 BY_PROVIDER: Final = "provider"
 _SPREAD: Final = (0.9, 1.1)
@@ -61,13 +63,12 @@ class ConnectorReconciler(Generic[T]):
         clock: Clock,
         trail: Trail,
     ) -> None:
-        self._client = client
         self._kind = kind
         self._cache = cache
         self._check = check
         self._connectors = connectors
         self._stands_on = stands_on
-        self._recorder = recorder
+        self._objects = Objects(client, cache, recorder)
         self._clock = clock
         self._trail = trail
         self._looked: dict[Key, _Looked] = {}
@@ -94,7 +95,7 @@ class ConnectorReconciler(Generic[T]):
         )
         written = await self._write(found, decision.conditions, now)
         if decision.tell:
-            self._recorder.note(self._kind, written, decision.tell, tried.reason, tried.message)
+            self._objects.notify(written, [Notice(decision.tell, tried.reason, tried.message)])
         self._looked[key] = _Looked(at_what, now + TimeDelta(seconds=decision.after))
         self._record(written)
         return Result(decision.after)
@@ -114,21 +115,13 @@ class ConnectorReconciler(Generic[T]):
         if conditions == status.conditions and status.observed_generation == metadata.generation:
             return found
         recorded = journal_audit.recorded(self._trail, self._kind, found, status.journal)
-        body = {
-            "observedGeneration": metadata.generation,
-            "conditions": [encode(condition) for condition in conditions],
-            "journal": [encode(entry) for entry in journaled(found, conditions, recorded, now)],
-        }
-        written = await self._client.patch(
-            self._kind,
-            metadata.name,
-            metadata.namespace,
-            {"status": body},
-            resource_version=metadata.resource_version,
-            subresource="status",
+        after = replace(
+            status,
+            observed_generation=metadata.generation,
+            conditions=conditions,
+            journal=journaled(found, conditions, recorded, now),
         )
-        self._cache.wrote(written)
-        return written
+        return await self._objects.write_status(found, after)
 
     def _record(self, found: T) -> None:
         journal_audit.record(self._trail, self._kind, found, found.status.journal)

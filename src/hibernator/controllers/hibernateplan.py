@@ -45,17 +45,17 @@ from hibernator.decisions.hibernateplan import (
 from hibernator.decisions.hibernateplan_journal import journaled
 from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL
 from hibernator.decisions.hibernateplan_status import Outcome, standing
-from hibernator.decisions.hibernateplan_words import tells
+from hibernator.decisions.hibernateplan_words import notices
 from hibernator.executors.registry import Registry
 from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, For, Key, Result, Watches
-from hibernator.kube.errors import Conflict
 from hibernator.kube.events import Recorder
 from hibernator.kube.metrics import Metrics
-from hibernator.kube.patch import encode, merge_patch
+from hibernator.kube.objects import Objects
+from hibernator.kube.patch import encode
 from hibernator.kube.together import together
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.problems import check_schedule
@@ -97,14 +97,13 @@ class PlanReconciler:
         spool: AuditSpool,
         strays: Strays,
     ) -> None:
-        self._client = client
         self._plans = plans
         self._exceptions = exceptions
         self._days_off = days_off
         self._restore = RestoreData(client)
         self._runner = Runner(registry, self._restore)
         self._keeping = Keeping(self._restore, self._runner, restore_maps)
-        self._recorder = recorder
+        self._objects = Objects(client, plans, recorder)
         self._clock = clock
         self._metrics = metrics
         self._trail = trail
@@ -134,23 +133,27 @@ class PlanReconciler:
         if FINALIZER not in plan.metadata.finalizers:
             if is_deleted(plan):
                 return Result()
-            plan = await self._set_finalizers(plan, (*plan.metadata.finalizers, FINALIZER))
+            plan = await self._objects.write_metadata(
+                plan, {"finalizers": [*plan.metadata.finalizers, FINALIZER]}
+            )
         # The last process may have died before it could do this.
         later = await self._forget_woken(plan, memory.held, now)
         seen = await self._gather(plan, memory, now)
         decision = decide(seen, now)
         if decision.release:
-            await self._read_again(plan)
+            await self._objects.read_again(plan)
             return await self._release(plan, memory)
         written = await self._write_status(plan, decision.status, now)
         if written is plan and decision.runs:
-            await self._read_again(plan)
+            await self._objects.read_again(plan)
         plan = written
         self._tell(plan, memory)
         if not only_looks(plan):
             memory.outcomes.clear()
         later = min(later, await self._forget_woken(plan, memory.held, now))
-        later = min(later, await self._strays.settle(plan, memory.held, self._runner, self._read_again, now))
+        later = min(
+            later, await self._strays.settle(plan, memory.held, self._runner, self._objects.read_again, now)
+        )
         after = await self._work(plan, memory, decision, now)
         return Result(min(after, later, await self._keep_asleep(plan, memory, now)))
 
@@ -158,23 +161,13 @@ class PlanReconciler:
         """Drop what is kept of targets that are awake; the seconds until more of it can go."""
         names = await self._keeping.woken(plan, held, now)
         if names:
-            await self._read_again(plan)
+            await self._objects.read_again(plan)
         return min([await self._keeping.drop(plan, held, name, now) for name in names], default=float("inf"))
 
     def kept(self, key: Key) -> Collection[str] | None:
         """What a plan knows of; None before it has been read."""
         memory = self._memories.get(key)
         return memory.held.items if memory and memory.held.stored is not None else None
-
-    async def _read_again(self, plan: HibernatePlan) -> None:
-        """Make sure that the plan is what the cache says, before anything is done that cannot be undone.
-
-        A watch may be minutes behind: that of a replica that has just begun to lead, for example.
-        """
-        fresh = await self._client.get(PLANS, plan.metadata.name, plan.metadata.namespace)
-        if fresh.metadata.resource_version != plan.metadata.resource_version:
-            self._plans.wrote(fresh)
-            raise Conflict("the plan has changed since the watch told of it")
 
     async def _gather(self, plan: HibernatePlan, memory: _Memory, now: Instant) -> Seen:
         stored, broken = await self._keeping.stored(plan, memory.held, now)
@@ -296,20 +289,9 @@ class PlanReconciler:
                 await self._restore.leave(stored)
         told = journal_audit.events(PLANS, plan, plan.status.journal)
         await journal_audit.farewell(self._spool, PLANS, plan, told)
-        await self._set_finalizers(plan, [one for one in plan.metadata.finalizers if one != FINALIZER])
+        others = [one for one in plan.metadata.finalizers if one != FINALIZER]
+        await self._objects.write_metadata(plan, {"finalizers": others})
         return Result()
-
-    async def _set_finalizers(self, plan: HibernatePlan, finalizers: Iterable[str]) -> HibernatePlan:
-        metadata = plan.metadata
-        written = await self._client.patch(
-            PLANS,
-            metadata.name,
-            metadata.namespace,
-            {"metadata": {"finalizers": list(finalizers)}},
-            resource_version=metadata.resource_version,
-        )
-        self._plans.wrote(written)
-        return written
 
     def _tell(self, plan: HibernatePlan, memory: _Memory) -> None:
         """Tell the audit trail of what the status knows; to tell it again costs nothing."""
@@ -324,22 +306,8 @@ class PlanReconciler:
         status = journaled(plan, status, recorded, now)
         if status == plan.status:
             return plan
-        metadata = plan.metadata
-        try:
-            written = await self._client.patch(
-                PLANS,
-                metadata.name,
-                metadata.namespace,
-                {"status": merge_patch(encode(plan.status), encode(status))},
-                resource_version=metadata.resource_version,
-                subresource="status",
-            )
-        except Conflict:
-            await self._read_again(plan)  # the watch may stand still: then every further try would conflict
-            raise
-        self._plans.wrote(written)
-        for tell in tells(plan.status, status):
-            self._recorder.note(PLANS, plan, tell.type, tell.reason, tell.message)
+        written = await self._objects.write_status(plan, status)
+        self._objects.notify(plan, notices(plan.status, status))
         count(self._metrics, plan.status, status)
         return written
 

@@ -21,7 +21,7 @@ from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Key, Result
 from hibernator.kube.events import Recorder
-from hibernator.kube.patch import encode, merge_patch
+from hibernator.kube.objects import Objects
 
 
 class _Entry(Model):
@@ -89,7 +89,7 @@ class RequestReconciler:
         self._requests = requests
         self._analyses = analyses
         self._people = people
-        self._recorder = recorder
+        self._objects = Objects(client, requests, recorder)
         self._clock = clock
         self._trail = trail
         self._told: dict[Key, str] = {}  # the versions that the audit trail knows
@@ -132,22 +132,12 @@ class RequestReconciler:
     async def _perform(
         self, request: RemediationApprovalRequest, decision: Decision
     ) -> RemediationApprovalRequest:
-        metadata = request.metadata
         if decision.status is None or decision.status == request.status:
             return request
         if decision.status.decision == "Approved":
             # The word stands in the object already, for good. The analysis goes on once it is on record, and
             # the database can be busy with that while the API server is busy with the decision.
             self._trail.record(given(replace(request, status=decision.status)))
-        written = await self._client.patch(
-            APPROVAL_REQUESTS,
-            metadata.name,
-            metadata.namespace,
-            {"status": merge_patch(encode(request.status), encode(decision.status))},
-            resource_version=metadata.resource_version,
-            subresource="status",
-        )
-        self._requests.wrote(written)
-        for tell in decision.tells:
-            self._recorder.note(APPROVAL_REQUESTS, request, tell.type, tell.reason, tell.message)
+        written = await self._objects.write_status(request, decision.status)
+        self._objects.notify(request, decision.notices)
         return written

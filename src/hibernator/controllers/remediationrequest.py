@@ -7,7 +7,7 @@ from typing import Final
 from hibernator.api.aianalysis import ANALYSES, AIAnalysis
 from hibernator.api.meta import ObjectMeta
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
-from hibernator.api.remediationrequest import REMEDIATIONS, RemediationRequest, RemediationRequestStatus
+from hibernator.api.remediationrequest import REMEDIATIONS, RemediationRequest
 from hibernator.audit.event import AuditEvent
 from hibernator.audit.trail import Trail
 from hibernator.controllers.journal_audit import changed
@@ -34,7 +34,8 @@ from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Key, Result
 from hibernator.kube.errors import AlreadyExists, NotFound
 from hibernator.kube.events import Recorder
-from hibernator.kube.patch import encode, merge_patch
+from hibernator.kube.objects import Objects
+from hibernator.kube.patch import encode
 
 BY_REMEDIATION: Final = "spec.remediationRequestRef.name"
 _QUIET: Final = 300.0  # seconds in which the same is not told again
@@ -56,7 +57,8 @@ class RemediationReconciler:
         self._remediations = remediations
         self._analyses = analyses
         self._requests = requests
-        self._recorder = recorder
+        self._objects = Objects(client, remediations, recorder)
+        self._adoption = Objects(client, analyses, recorder)
         self._clock = clock
         self._trail = trail
 
@@ -111,16 +113,8 @@ class RemediationReconciler:
                 await self._drop(request)
 
     async def _adopt(self, remediation: RemediationRequest, analysis: AIAnalysis) -> None:
-        metadata = analysis.metadata
-        owners = [*map(encode, metadata.owner_references), encode(owned_by(remediation))]
-        written = await self._client.patch(
-            ANALYSES,
-            metadata.name,
-            metadata.namespace,
-            {"metadata": {"ownerReferences": owners}},
-            resource_version=metadata.resource_version,
-        )
-        self._analyses.wrote(written)
+        owners = [*map(encode, analysis.metadata.owner_references), encode(owned_by(remediation))]
+        await self._adoption.write_metadata(analysis, {"ownerReferences": owners})
 
     async def _ask(self, remediation: RemediationRequest, step: Ask) -> None:
         """Make the request; the reference to it follows when it has been seen."""
@@ -187,23 +181,10 @@ class RemediationReconciler:
             await self._client.delete(APPROVAL_REQUESTS, metadata.name, metadata.namespace, uid=metadata.uid)
 
     async def _perform(self, remediation: RemediationRequest, decision: Decision) -> None:
-        if decision.status is not None and decision.status != remediation.status:
-            await self._write(remediation, decision.status)
-        for tell in decision.tells:
-            self._recorder.note(REMEDIATIONS, remediation, tell.type, tell.reason, tell.message, quiet=_QUIET)
-
-    async def _write(self, remediation: RemediationRequest, status: RemediationRequestStatus) -> None:
-        metadata = remediation.metadata
-        with suppress(NotFound):  # it was deleted meanwhile, and nobody asks any more
-            written = await self._client.patch(
-                REMEDIATIONS,
-                metadata.name,
-                metadata.namespace,
-                {"status": merge_patch(encode(remediation.status), encode(status))},
-                resource_version=metadata.resource_version,
-                subresource="status",
-            )
-            self._remediations.wrote(written)
+        if decision.status is not None:
+            with suppress(NotFound):  # it was deleted meanwhile, and nobody asks any more
+                await self._objects.write_status(remediation, decision.status)
+        self._objects.notify(remediation, decision.notices, quiet=_QUIET)
 
 
 def _place(remediation: RemediationRequest) -> str:

@@ -32,7 +32,7 @@ from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, Key, Result, Watches
 from hibernator.kube.events import Recorder
-from hibernator.kube.patch import encode, merge_patch
+from hibernator.kube.objects import Objects
 from hibernator.schedule.holidays import load_holidays
 from hibernator.schedule.problems import check_exception, check_schedule
 
@@ -78,13 +78,12 @@ class ExceptionReconciler:
         spool: AuditSpool,
         rules: Rules,
     ) -> None:
-        self._client = client
         self._exceptions = exceptions
         self._line = line
         self._plans = plans
         self._days_off = days_off
         self._people = people
-        self._recorder = recorder
+        self._objects = Objects(client, exceptions, recorder)
         self._clock = clock
         self._trail = trail
         self._spool = spool
@@ -175,40 +174,16 @@ class ExceptionReconciler:
         kept = [one for one in exception.metadata.finalizers if one != FINALIZER]
         if decision.release:
             await farewell(self._spool, EXCEPTIONS, exception, events(exception))
-            return await self._set_metadata(exception, {"finalizers": kept})
+            return await self._objects.write_metadata(exception, {"finalizers": kept})
         if decision.label:
             labels = {PLAN_LABEL: exception.spec.plan_ref.name}
-            exception = await self._set_metadata(
+            exception = await self._objects.write_metadata(
                 exception, {"labels": labels, "finalizers": [*kept, FINALIZER]}
             )
         if decision.status is None or decision.status == exception.status:
             return exception
-        metadata = exception.metadata
-        written = await self._client.patch(
-            EXCEPTIONS,
-            metadata.name,
-            metadata.namespace,
-            {"status": merge_patch(encode(exception.status), encode(decision.status))},
-            resource_version=metadata.resource_version,
-            subresource="status",
-        )
-        self._exceptions.wrote(written)
-        for tell in decision.tells:
-            self._recorder.note(EXCEPTIONS, exception, tell.type, tell.reason, tell.message)
-        return written
-
-    async def _set_metadata(
-        self, exception: ScheduleException, change: dict[str, object]
-    ) -> ScheduleException:
-        metadata = exception.metadata
-        written = await self._client.patch(
-            EXCEPTIONS,
-            metadata.name,
-            metadata.namespace,
-            {"metadata": change},
-            resource_version=metadata.resource_version,
-        )
-        self._exceptions.wrote(written)
+        written = await self._objects.write_status(exception, decision.status)
+        self._objects.notify(exception, decision.notices)
         return written
 
 

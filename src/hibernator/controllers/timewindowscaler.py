@@ -14,7 +14,7 @@ from whenever import Instant
 
 from hibernator.api.conversion import ANNOTATION, effective_spec, settled_annotation
 from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS, HORIZONTAL_POD_AUTOSCALERS
-from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler, TimeWindowScalerStatus
+from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
 from hibernator.api.timewindowscaler_v1beta1 import TimeWindowScalerSpec
 from hibernator.audit.trail import Trail
 from hibernator.controllers import journal_audit, shared
@@ -34,7 +34,7 @@ from hibernator.kube.controller import Controller, Key, Result, Watches
 from hibernator.kube.errors import ApiError
 from hibernator.kube.events import Recorder
 from hibernator.kube.metrics import Metric, Metrics
-from hibernator.kube.patch import encode, merge_patch
+from hibernator.kube.objects import Objects
 
 BACKOFF: Final = (30.0, 60.0, 120.0, 300.0)  # after errors that pass by themselves
 QUIET: Final = 300.0  # the same transition is not told again for so long
@@ -81,10 +81,10 @@ class ScalerReconciler:
         trail: Trail,
         pace: Pace,
     ) -> None:
-        self._client = client
         self._scalers = scalers
         self._readings = readings
         self._targets = targets
+        self._objects = Objects(client, scalers, recorder)
         self._recorder = recorder
         self._clock = clock
         self._metrics = metrics
@@ -163,7 +163,7 @@ class ScalerReconciler:
         """Write and tell, in the order of the decision; returns the scaler as it is then."""
         scaler = seen.scaler
         if decision.first:
-            scaler = await self._write_status(scaler, decision.first)
+            scaler = await self._objects.write_status(scaler, decision.first)
         before = seen.before if decision.writes else None
         writes = noting_before(decision.writes, seen.autoscaler, before, key.name)
         for patch in marked(writes, decision.mark) if decision.mark else ():
@@ -179,15 +179,13 @@ class ScalerReconciler:
         if decision.status:
             wrote = decision.status != scaler.status
             if wrote:
-                scaler = await self._write_status(scaler, decision.status)
+                scaler = await self._objects.write_status(scaler, decision.status)
             elif not decision.first:
                 self._metrics.count(WRITES_SAVED)
             self._wrote.pop(key, None)
         for trouble in seen.troubles:
             self._metrics.count(DEGRADED, trouble.reason)
-        for tell in decision.tells:
-            self._recorder.note(SCALERS, scaler, "Normal", tell.reason, tell.message, quiet=QUIET)
-
+        self._objects.notify(scaler, decision.notices, quiet=QUIET)
         return scaler
 
     async def _put_back(self, namespace: str) -> None:
@@ -208,42 +206,18 @@ class ScalerReconciler:
                 self._metrics.count(DEGRADED, REFUSED)
                 status = refused(replace(seen, scaler=scaler), error.message, self._clock.now())
                 if status != scaler.status:
-                    await self._write_status(scaler, status)
+                    await self._objects.write_status(scaler, status)
             raise
 
     async def _settle_annotation(self, scaler: TimeWindowScaler) -> TimeWindowScaler:
         """Drop what an edit through v1alpha1 has overruled, so that no later edit brings it back."""
-        metadata = scaler.metadata
-        written = await self._client.patch(
-            SCALERS,
-            metadata.name,
-            metadata.namespace,
-            {"metadata": {"annotations": {ANNOTATION: settled_annotation(scaler)}}},
-            resource_version=metadata.resource_version,
-        )
-        self._scalers.wrote(written)
-        return written
-
-    async def _write_status(
-        self, scaler: TimeWindowScaler, status: TimeWindowScalerStatus
-    ) -> TimeWindowScaler:
-        patch = merge_patch(encode(scaler.status), encode(status))
-        metadata = scaler.metadata
-        written = await self._client.patch(
-            SCALERS,
-            metadata.name,
-            metadata.namespace,
-            {"status": patch},
-            resource_version=metadata.resource_version,
-            subresource="status",
-        )
-        self._scalers.wrote(written)
-        return written
+        annotations = {ANNOTATION: settled_annotation(scaler)}
+        return await self._objects.write_metadata(scaler, {"annotations": annotations})
 
     def _count(self, decision: Decision) -> None:
-        for tell in decision.tells:
-            if tell.reason in {"ScaledUp", "ScaledDown"}:
-                self._metrics.count(TRANSITIONS, "up" if tell.reason == "ScaledUp" else "down")
+        for notice in decision.notices:
+            if notice.reason in {"ScaledUp", "ScaledDown"}:
+                self._metrics.count(TRANSITIONS, "up" if notice.reason == "ScaledUp" else "down")
         if decision.due:
             self._metrics.observe(LAG_SECONDS, (self._clock.now() - decision.due).total("seconds"))
 

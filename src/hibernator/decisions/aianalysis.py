@@ -22,6 +22,7 @@ from hibernator.api.aianalysis import (
 from hibernator.api.people import ApproverLevel
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
 from hibernator.decisions.conditions import Verdict, lay_over, whole_second
+from hibernator.decisions.notice import Notice
 from hibernator.decisions.rego import ESCALATE_AFTER, NO_WISHES, Answer, Broken, Wishes, read_timeout
 
 READY: Final = "Ready"
@@ -68,18 +69,9 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tell:
-    """An event for people."""
-
-    type: Literal["Normal", "Warning"]
-    reason: EventReason
-    message: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     status: AIAnalysisStatus
-    tells: tuple[Tell, ...] = ()
+    notices: tuple[Notice[EventReason], ...] = ()
     after: float | None = None
 
 
@@ -122,7 +114,9 @@ def decide(seen: Seen, now: Instant) -> Decision:
         observed_generation=generation,
         conditions=lay_over(before.conditions, _verdicts(seen, course), now=now, generation=generation),
     )
-    return Decision(status=status, tells=_tells(seen, before, course), after=_after(course.next_look, now))
+    return Decision(
+        status=status, notices=_notices(seen, before, course), after=_after(course.next_look, now)
+    )
 
 
 def _unfinished(seen: Seen, _now: Instant) -> _Course | None:
@@ -314,16 +308,16 @@ def _verdicts(seen: Seen, course: _Course) -> list[Verdict]:
     return verdicts
 
 
-def _tells(seen: Seen, before: AIAnalysisStatus, course: _Course) -> tuple[Tell, ...]:
+def _notices(seen: Seen, before: AIAnalysisStatus, course: _Course) -> tuple[Notice[EventReason], ...]:
     """What people hear: each change of the phase, or of the reason within it."""
     if (before.phase, before.reason) == (course.phase, course.reason):
         return ()
     type_: Literal["Normal", "Warning"] = "Warning" if course.reason in _WRONG else "Normal"
-    told = [Tell(type=type_, reason=course.reason, message=course.message)]
+    notices: list[Notice[EventReason]] = [Notice(type_, course.reason, course.message)]
     if course.asks and seen.problems:
         message = f"What the namespace says about approvals is used only in part. {' '.join(seen.problems)}"
-        told.append(Tell(type="Warning", reason="InvalidConfiguration", message=message))
-    return tuple(told)
+        notices.append(Notice("Warning", "InvalidConfiguration", message))
+    return tuple(notices)
 
 
 def _instant(moment: datetime | None) -> Instant:

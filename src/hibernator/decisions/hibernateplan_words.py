@@ -12,6 +12,7 @@ from hibernator.api.planstatus import HibernatePlanStatus, OperationResult, Phas
 from hibernator.api.problem import Problem
 from hibernator.decisions.conditions import Verdict, find, lay_over
 from hibernator.decisions.hibernateplan_status import Woken, last_operation, last_result, states
+from hibernator.decisions.notice import Notice
 
 READY: Final = "Ready"
 DEGRADED: Final = "Degraded"
@@ -64,15 +65,6 @@ class Told:
     woken: tuple[Woken, ...] | None = ()  # None if it is not known yet
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tell:
-    """An event for people."""
-
-    type: Literal["Normal", "Warning"]
-    reason: EventReason
-    message: str
-
-
 def phase(told: Told) -> Phase:
     """Where the plan is, in one word."""
     if told.problems:
@@ -97,7 +89,7 @@ def conditions(told: Told, now: Instant) -> tuple[Condition, ...]:
     return lay_over(told.status.conditions, verdicts, now=now, generation=generation)
 
 
-def tells(before: HibernatePlanStatus, after: HibernatePlanStatus) -> Iterator[Tell]:
+def notices(before: HibernatePlanStatus, after: HibernatePlanStatus) -> Iterator[Notice[EventReason]]:
     """What became of the plan between two statuses."""
     known = {cycle.cycle: cycle for cycle in before.history}
     for cycle in after.history:
@@ -107,51 +99,51 @@ def tells(before: HibernatePlanStatus, after: HibernatePlanStatus) -> Iterator[T
     if after.current_operation and before.current_operation == after.current_operation:
         yield from _targets(before, after)
     if after.phase == "Suspended" and before.phase != "Suspended":
-        yield Tell(
+        yield Notice(
             type="Normal", reason="Suspended", message="Everything stays as it is until it is resumed."
         )
     if before.phase == "Suspended" and after.phase != "Suspended":
-        yield Tell(type="Normal", reason="Resumed", message="The plan follows its schedule again.")
+        yield Notice(type="Normal", reason="Resumed", message="The plan follows its schedule again.")
 
 
 def _operation(
     name: Literal["Sleep", "Wake"], cycle: int, old: OperationResult | None, new: OperationResult | None
-) -> Iterator[Tell]:
+) -> Iterator[Notice[EventReason]]:
     if new is None:
         return
     what = "Going to sleep" if name == "Sleep" else "Waking up"
     if old is None or old.started_at != new.started_at:
         started: EventReason = "SleepStarted" if name == "Sleep" else "WakeStarted"
-        yield Tell(type="Normal", reason=started, message=f"{what} (cycle {cycle}).")
+        yield Notice(type="Normal", reason=started, message=f"{what} (cycle {cycle}).")
     if new.result is None or (old and old.result == new.result and old.finished_at == new.finished_at):
         return
     counts = f"{new.completed or 0} targets done, {new.failed or 0} failed, after {new.duration_seconds:g} s"
     message = f"{what} (cycle {cycle}): {counts}. {new.message}".strip()
     match name, new.result:
         case "Sleep", "Succeeded":
-            yield Tell(type="Normal", reason="SleepCompleted", message=message)
+            yield Notice(type="Normal", reason="SleepCompleted", message=message)
         case "Wake", "Succeeded":
-            yield Tell(type="Normal", reason="WakeCompleted", message=message)
+            yield Notice(type="Normal", reason="WakeCompleted", message=message)
         case "Sleep", "Aborted":
-            yield Tell(type="Normal", reason="SleepInterrupted", message=message)
+            yield Notice(type="Normal", reason="SleepInterrupted", message=message)
         case "Wake", "Aborted":
-            yield Tell(type="Normal", reason="WakeInterrupted", message=message)
+            yield Notice(type="Normal", reason="WakeInterrupted", message=message)
         case "Sleep", _:
-            yield Tell(type="Warning", reason="SleepFailed", message=message)
+            yield Notice(type="Warning", reason="SleepFailed", message=message)
         case _:
-            yield Tell(type="Warning", reason="WakeFailed", message=message)
+            yield Notice(type="Warning", reason="WakeFailed", message=message)
 
 
-def _targets(before: HibernatePlanStatus, after: HibernatePlanStatus) -> Iterator[Tell]:
+def _targets(before: HibernatePlanStatus, after: HibernatePlanStatus) -> Iterator[Notice[EventReason]]:
     known = states(before)
     for target in after.targets:
         old = known.get(target.name)
         if old is None or old.state == target.state:
             continue
         if target.state == "Failed":
-            yield Tell(type="Warning", reason="TargetFailed", message=f"{target.name}: {target.message}")
+            yield Notice(type="Warning", reason="TargetFailed", message=f"{target.name}: {target.message}")
         elif target.state == "Pending" and target.attempts:
-            yield Tell(type="Warning", reason="TargetRetried", message=f"{target.name}: {target.message}")
+            yield Notice(type="Warning", reason="TargetRetried", message=f"{target.name}: {target.message}")
 
 
 def _ready(told: Told) -> Verdict:

@@ -23,6 +23,7 @@ from hibernator.api.remediationapprovalrequest import (
 )
 from hibernator.decisions.approval import Person, Place, Refusal, Request, Standing, Vote, stand
 from hibernator.decisions.conditions import whole_second
+from hibernator.decisions.notice import Notice
 
 UNKNOWN_CHANNEL: Final = "api"
 MOST_REFUSED: Final = 10
@@ -46,18 +47,9 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tell:
-    """An event for people."""
-
-    type: Literal["Normal", "Warning"]
-    reason: Reason
-    message: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     status: RemediationApprovalRequestStatus | None = None
-    tells: tuple[Tell, ...] = ()
+    notices: tuple[Notice[Reason], ...] = ()
     after: float | None = None
 
 
@@ -140,8 +132,8 @@ def _set_aside(
         message=f"The word of {before.decided_by or 'somebody'} does not count. {refusal.message}",
     )
     # At once again: deadline and escalation are worked out for the request without that word.
-    tell = Tell(type="Warning", reason="DecisionRefused", message=status.message)
-    return Decision(status=status, tells=(tell,), after=0.0)
+    notice: Notice[Reason] = Notice("Warning", "DecisionRefused", status.message)
+    return Decision(status=status, notices=(notice,), after=0.0)
 
 
 def _refuse(
@@ -199,7 +191,7 @@ def _word(condition: Condition) -> Word:
 
 def _over(status: RemediationApprovalRequestStatus, reason: Reason) -> Decision:
     type_: Literal["Normal", "Warning"] = "Normal" if reason == "Approved" else "Warning"
-    return Decision(status=status, tells=(Tell(type=type_, reason=reason, message=status.message),))
+    return Decision(status=status, notices=(Notice(type=type_, reason=reason, message=status.message),))
 
 
 def _wait(
@@ -214,18 +206,18 @@ def _wait(
         message += f" The word of {last.by or 'somebody'} does not count. {last.message}"
     status = replace(before, escalated_at=escalated_at, message=message)
     return Decision(
-        status=status, tells=tuple(_news(before, status)), after=_after(_next_look(request, due=due), now)
+        status=status, notices=tuple(_news(before, status)), after=_after(_next_look(request, due=due), now)
     )
 
 
 def _news(
     before: RemediationApprovalRequestStatus, after: RemediationApprovalRequestStatus
-) -> Iterator[Tell]:
+) -> Iterator[Notice[Reason]]:
     if after.escalated_at and not before.escalated_at:
         message = f"Nobody decided so far, so the second level is asked too. {after.message}"
-        yield Tell(type="Warning", reason="Escalated", message=message)
+        yield Notice(type="Warning", reason="Escalated", message=message)
     elif not before.message:
-        yield Tell(type="Normal", reason="Waiting", message=after.message)
+        yield Notice(type="Normal", reason="Waiting", message=after.message)
 
 
 def _asked(levels: tuple[ApproverLevel, ...], *, both: bool) -> str:

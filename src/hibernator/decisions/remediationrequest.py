@@ -25,6 +25,7 @@ from hibernator.api.remediationrequest import (
     RemediationRequestStatus,
 )
 from hibernator.decisions.conditions import Verdict, lay_over
+from hibernator.decisions.notice import Notice
 
 READY: Final = "Ready"
 AGAIN: Final = "-again"
@@ -97,21 +98,12 @@ Step = Adopt | Ask | Refer | Drop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tell:
-    """An event for people."""
-
-    type: Literal["Normal", "Warning"]
-    reason: Reason
-    message: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """What to write, in this order, and what to tell."""
 
     steps: tuple[Step, ...] = ()
     status: RemediationRequestStatus | None = None
-    tells: tuple[Tell, ...] = ()
+    notices: tuple[Notice[Reason], ...] = ()
 
 
 def decide(seen: Seen, now: Instant) -> Decision:
@@ -119,7 +111,7 @@ def decide(seen: Seen, now: Instant) -> Decision:
     if remediation.metadata.deletion_timestamp:
         return Decision()  # all of it is going
     steps: list[Step] = [Drop(request) for request in seen.orphans if _is_open(request)]
-    tells: list[Tell] = []
+    notices: list[Notice[Reason]] = []
     for matter in seen.matters:
         if matter.analysis.metadata.deletion_timestamp:
             continue
@@ -129,16 +121,16 @@ def decide(seen: Seen, now: Instant) -> Decision:
         elif owner.uid != remediation.metadata.uid:
             name = matter.analysis.metadata.name
             message = f"AIAnalysis {name} belongs to {owner.kind} {owner.name} and is not adopted."
-            tells.append(Tell(type="Warning", reason="AdoptionRefused", message=message))
+            notices.append(Notice(type="Warning", reason="AdoptionRefused", message=message))
         if matter.analysis.status.phase == "Approving":
             for found in _ask(matter):
-                if isinstance(found, Tell):
-                    tells.append(found)
+                if isinstance(found, Notice):
+                    notices.append(found)
                 else:
                     steps.append(found)
     status = _status(seen, now)
-    tells += _tells(remediation.status, status)
-    return Decision(steps=tuple(steps), status=status, tells=tuple(tells))
+    notices += _notices(remediation.status, status)
+    return Decision(steps=tuple(steps), status=status, notices=tuple(notices))
 
 
 def request_names(analysis: AIAnalysis) -> tuple[str, str]:
@@ -196,7 +188,7 @@ def owned_by(remediation: RemediationRequest) -> OwnerReference:
     )
 
 
-def _ask(matter: Matter) -> Iterator[Step | Tell]:
+def _ask(matter: Matter) -> Iterator[Step | Notice[Reason]]:
     """See to it that there is a request. One that was deleted is made again, but only once."""
     analysis = matter.analysis
     spec = request_spec(analysis)
@@ -217,18 +209,18 @@ def _ask(matter: Matter) -> Iterator[Step | Tell]:
             message = (
                 f"{who} asks people again, because the first was deleted." if again else f"{who} asks people."
             )
-            yield Tell(type="Warning" if again else "Normal", reason=reason, message=message)
+            yield Notice(type="Warning" if again else "Normal", reason=reason, message=message)
     elif wanted in found:
         message = (
             f"RemediationApprovalRequest {wanted} is not the operator's, so that nobody can be asked about "
             f"AIAnalysis {analysis.metadata.name}. Delete it."
         )
-        yield Tell(type="Warning", reason="NameTaken", message=message)
+        yield Notice(type="Warning", reason="NameTaken", message=message)
     elif known == second:
         message = (
             f"The request about AIAnalysis {analysis.metadata.name} was deleted twice and is not made again."
         )
-        yield Tell(type="Warning", reason="RequestDeletedTwice", message=message)
+        yield Notice(type="Warning", reason="RequestDeletedTwice", message=message)
     else:
         yield Ask(analysis, wanted, spec, instead_of=known)
 
@@ -274,9 +266,9 @@ def _age(analysis: AIAnalysis) -> tuple[str, str]:
     return created.isoformat() if created else "", analysis.metadata.name
 
 
-def _tells(before: RemediationRequestStatus, after: RemediationRequestStatus) -> Iterator[Tell]:
+def _notices(before: RemediationRequestStatus, after: RemediationRequestStatus) -> Iterator[Notice[Reason]]:
     if before.phase == after.phase or after.phase is None:
         return
     reasons: dict[str, Reason] = dict(_PHASES.values())
     reason = reasons.get(after.phase, "AwaitingAnalysis")
-    yield Tell(type="Warning" if reason == "Rejected" else "Normal", reason=reason, message=after.message)
+    yield Notice(type="Warning" if reason == "Rejected" else "Normal", reason=reason, message=after.message)

@@ -6,7 +6,7 @@ exceptions of a plan are active together, unless they want the same time: then o
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 from whenever import Instant
@@ -20,6 +20,7 @@ from hibernator.api.scheduleexception import (
     ScheduleExceptionStatus,
 )
 from hibernator.decisions.approval import Outcome, Person, Request, Standing, stand
+from hibernator.decisions.notice import Notice
 from hibernator.decisions.scheduleexception_line import ahead, crowded, taken
 from hibernator.decisions.scheduleexception_request import (
     DOMAIN,
@@ -71,22 +72,13 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tell:
-    """An event for people."""
-
-    type: Literal["Normal", "Warning"]
-    reason: Reason
-    message: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """What to write, in this order, what to tell, and when to look again."""
 
     label: bool = False  # whether label and finalizer have to be set
     release: bool = False  # whether the finalizer may go
     status: ScheduleExceptionStatus | None = None
-    tells: tuple[Tell, ...] = ()
+    notices: tuple[Notice[Reason], ...] = ()
     after: float | None = None
 
 
@@ -138,7 +130,7 @@ def decide(seen: Seen, now: Instant) -> Decision:
     return Decision(
         label=_is_unlabelled(exception),
         status=status,
-        tells=_tells(exception.status, status, course),
+        notices=_notices(exception.status, status, course),
         after=_after(course.next_look, now),
     )
 
@@ -306,15 +298,15 @@ def _leave(seen: Seen, now: Instant) -> Decision:
     return Decision(after=min(left, FAREWELL_SECONDS)) if shown and left > 0 else Decision(release=True)
 
 
-def _tells(
+def _notices(
     before: ScheduleExceptionStatus, after: ScheduleExceptionStatus, course: Course
-) -> tuple[Tell, ...]:
+) -> tuple[Notice[Reason], ...]:
     """What people hear: each change of state, and each change of what is said while it stays."""
     if (before.state, before.message) == (after.state, after.message):
         return ()
     wrong = {"InvalidSpec", "QuotaExceeded", "PlanMissing", "RequesterUnknown", "ApprovalTimeout", "Rejected"}
     return (
-        Tell(
+        Notice(
             type="Warning" if course.reason in wrong else "Normal",
             reason=course.reason,
             message=course.message,

@@ -171,7 +171,7 @@ def _scale(case: Case, now: Instant) -> Decision:
         first=status if status != before else None,
         writes=case.writes,
         mark=_mark(case, (status.scalings or 0) + 1, now),
-        tells=(*untold(case), *override(case), scaled(case)),
+        notices=(*untold(case), *override(case), scaled(case)),
         after=min(_patience(seen), LOOK_AGAIN_SECONDS),
         due=case.hold.began,
     )
@@ -216,7 +216,7 @@ def _report(case: Case, now: Instant) -> Decision:
     news += [News("scaling.skipped", tell.message) for tell in not_now]
     return Decision(
         status=journaled(seen.scaler, status, seen.recorded, now, *news),
-        tells=(*override(case), *not_now, *untold(case)),
+        notices=(*override(case), *not_now, *untold(case)),
         after=_look_again(seen, case.hold, now),
     )
 

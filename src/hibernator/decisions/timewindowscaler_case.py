@@ -11,6 +11,7 @@ from hibernator.api.problem import Problem
 from hibernator.api.timewindowscaler import TimeWindowScaler, TimeWindowScalerStatus
 from hibernator.decisions.conditions import find
 from hibernator.decisions.journal import News, by_author, degraded_news, noted, spec_news
+from hibernator.decisions.notice import Notice
 from hibernator.decisions.scaler_before import Before
 from hibernator.decisions.scaler_mark import Mark, as_data
 from hibernator.decisions.scaling import Autoscaler, Patch, Workload, is_reached, level, reachable, steps
@@ -83,12 +84,7 @@ class Seen:
     pace: Pace = field(default_factory=Pace)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tell:
-    """An event for people."""
-
-    reason: Literal["ScaledUp", "ScaledDown", "ScalingSkipped", "WindowOverride"]
-    message: str
+EventReason = Literal["ScaledUp", "ScaledDown", "ScalingSkipped", "WindowOverride"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +95,7 @@ class Decision:
     writes: tuple[Patch, ...] = ()
     mark: Mark | None = None  # to be left with them
     status: TimeWindowScalerStatus | None = None  # None: it trails, look again soon
-    tells: tuple[Tell, ...] = ()
+    notices: tuple[Notice[EventReason], ...] = ()
     after: float = LONGEST_SECONDS
     due: Instant | None = None  # the boundary that these writes answer, to measure the lag
 

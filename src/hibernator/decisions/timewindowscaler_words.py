@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from hibernator.decisions.conditions import Verdict, find, whole_second
+from hibernator.decisions.notice import Notice
 from hibernator.decisions.scaling import Horizontal, Keda
 from hibernator.decisions.timewindowscaler_case import (
     AUTOSCALED,
@@ -11,40 +12,42 @@ from hibernator.decisions.timewindowscaler_case import (
     READY,
     RECONCILING,
     Case,
+    EventReason,
     Seen,
-    Tell,
     drifted,
     is_unrecorded,
 )
 from hibernator.schedule.verdicts import Reason
 
 
-def scaled(case: Case) -> Tell:
+def scaled(case: Case) -> Notice[EventReason]:
     message = (
         f"Corrected manual drift from {case.old} to {case.new} replicas"
         if drifted(case)
         else _from_to(case, case.old, case.new)
     )
-    return Tell(reason="ScaledUp" if case.new > case.old else "ScaledDown", message=message)
+    return Notice("Normal", reason="ScaledUp" if case.new > case.old else "ScaledDown", message=message)
 
 
-def untold(case: Case) -> Iterator[Tell]:
+def untold(case: Case) -> Iterator[Notice[EventReason]]:
     """A transition that was written by a process which did not live to tell it."""
     mark, before = case.seen.mark, case.seen.scaler.status.effective_replicas
     old, new = (mark.old, mark.new) if mark else (before, case.hold.effective)
     if old is not None and case.seen.wrote_at is None and (mark or (case.reached and is_unrecorded(case))):
-        yield Tell(reason="ScaledUp" if new > old else "ScaledDown", message=_from_to(case, old, new))
+        yield Notice(
+            "Normal", reason="ScaledUp" if new > old else "ScaledDown", message=_from_to(case, old, new)
+        )
 
 
 def _from_to(case: Case, old: int, new: int) -> str:
     return f"Scaled {case.seen.target} from {old} to {new}. {case.hold.message}"
 
 
-def skipped(case: Case) -> Iterator[Tell]:
+def skipped(case: Case) -> Iterator[Notice[EventReason]]:
     """Told once for each pair of numbers: the condition remembers the last one."""
     before = find(case.seen.scaler.status.conditions, READY)
     if case.writes and (before is None or before.message != _paused(case)):
-        yield Tell(reason="ScalingSkipped", message=_paused(case))
+        yield Notice("Normal", reason="ScalingSkipped", message=_paused(case))
 
 
 def _paused(case: Case) -> str:
@@ -54,9 +57,9 @@ def _paused(case: Case) -> str:
     )
 
 
-def override(case: Case) -> Iterator[Tell]:
+def override(case: Case) -> Iterator[Notice[EventReason]]:
     if overrides(case) and case.seen.wrote_at is None:
-        yield Tell(reason="WindowOverride", message=case.hold.message)
+        yield Notice("Normal", reason="WindowOverride", message=case.hold.message)
 
 
 def overrides(case: Case) -> bool:
