@@ -114,7 +114,7 @@ def test_what_is_said_at_the_deadline_is_too_late() -> None:
     late = approval(CAROL, 30 * 24 * 60)
     assert refusal(request(), approval(BOB), late) == (
         "TooLate",
-        "Nobody may decide any more: the time for it ended at 2026-02-28T12:00:00Z.",
+        "It is too late to decide: the deadline was 2026-02-28T12:00:00Z.",
     )
 
 

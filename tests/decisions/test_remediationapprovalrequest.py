@@ -66,7 +66,7 @@ def test_who_wrote_the_analysis_does_not_approve_it(author: Person) -> None:
     status = asked(request("Approved"), author=author).status
     assert status is not None
     assert (status.decision, status.refused[0].reason) == ("", "OwnRequest")
-    assert "bob asked for it and cannot approve it: ask somebody else." in status.message
+    assert "bob requested it and cannot approve it: ask another approver." in status.message
 
 
 def test_who_wrote_the_analysis_may_reject_it_and_others_may_approve_it() -> None:
@@ -157,7 +157,7 @@ def test_a_word_that_does_not_count_is_set_aside_and_others_can_still_decide() -
     assert later.status.message.startswith(
         "Waits until 2026-03-02T08:15:00Z for one of bob@company.com, sre."
     )
-    assert "The word of eve does not count." in later.status.message
+    assert "The decision of eve was not counted." in later.status.message
 
 
 def test_a_word_without_a_name_is_set_aside() -> None:

@@ -17,7 +17,8 @@ def test_without_approval_it_is_active_as_soon_as_it_is_seen() -> None:
     assert (status.state, status.approval_state) == ("Active", None)
     assert status.applied_at == NOW.to_stdlib()
     assert status.message == (
-        "Bends HibernatePlan event-support from 2026-01-29T00:00:00Z until 2026-02-28T23:59:59Z."
+        "Overrides the schedule of HibernatePlan event-support from 2026-01-29T00:00:00Z "
+        "until 2026-02-28T23:59:59Z."
     )
 
 

@@ -82,10 +82,11 @@ def test_a_word_that_does_not_count_is_told_with_why() -> None:
     found = after(said(after(exception(**BOTH)), "approve", "alice"))
     assert found.status.state == "Pending"
     assert (
-        "The word of alice does not count. alice asked for it and cannot approve it" in found.status.message
+        "The decision of alice was not counted. alice requested it and cannot approve it"
+        in found.status.message
     )
     assert actions(found) == [("requested", "alice"), ("refused", "alice")]
-    assert found.status.history[-1].reason.startswith("OwnRequest: alice asked for it")
+    assert found.status.history[-1].reason.startswith("OwnRequest: alice requested it")
 
 
 def test_an_approval_of_another_spec_or_object_does_not_count() -> None:

@@ -81,7 +81,7 @@ def test_a_stranger_takes_part_in_the_demo_and_ends_it(tmp_path: Path) -> None:
         for words in (
             "carol@shop.example asks for it",
             "bob@shop.example agrees",
-            "Bends HibernatePlan nights",
+            "Overrides the schedule of HibernatePlan nights",
             "Approved by bob@shop.example",
             "Going to sleep (cycle 1).",
             "3 targets done, 0 failed",

@@ -55,7 +55,7 @@ def test_the_first_picture_shows_the_whole_scene_before_anything_is_known_of_it(
     assert "●" not in said
     assert "○○○○" in said
     assert "██████" in said
-    assert "Nobody is asked for anything." in said
+    assert "No request waits for approval." in said
 
 
 def test_a_mark_stands_over_the_hour_and_hides_no_half_of_a_label() -> None:
@@ -102,7 +102,7 @@ def test_a_workload_says_where_it_is(wanted: int, ready: int, state: str) -> Non
 
 def test_moments_are_told_by_the_clock_of_the_shop() -> None:
     assert clock(SCENE.opens) == "Mon 17:00"
-    assert words("Nobody decided before 2026-03-03T04:36:00Z.") == "Nobody decided before Tue 05:36."
+    assert words("No decision before 2026-03-03T04:36:00Z.") == "No decision before Tue 05:36."
 
 
 @pytest.mark.parametrize(("speed", "told"), [(600, "2 min 24 s"), (3600, "24 s"), (1, "1440 min 0 s")])

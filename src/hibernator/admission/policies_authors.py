@@ -52,7 +52,7 @@ AUTHORS: Final = Policy(
         ),
         Check(
             "!variables.isRetry || variables.mine || !variables.retried.startsWith(variables.retry + ' ')",
-            f"The annotation {RETRY} has a value that somebody else has used: write another, such as the"
+            f"The annotation {RETRY} has a value that another user has used: write another, such as the"
             " time, or use `hibernator plan retry`",
         ),
     ),

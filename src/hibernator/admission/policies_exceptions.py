@@ -94,8 +94,8 @@ REQUESTS: Final = Policy(
         ),
         Check(
             "!variables.needed || variables.wasNeeded || variables.by != ''",
-            f"Nobody would know who asks for approval: add the annotation {REQUESTED_BY} with your name",
-            "'Nobody would know who asks for approval: the webhook that notes it down does not answer."
+            f"The requester is unknown: add the annotation {REQUESTED_BY} with your name",
+            "'The requester is unknown: the webhook that records it does not answer."
             f" Add the annotation {REQUESTED_BY}: ' + {USER} + ', or use `hibernator exception create`'",
         ),
         Check(
@@ -119,7 +119,7 @@ REQUESTS: Final = Policy(
             f"{IS_NEW} || !({_has_finalizer('oldObject')}) || {_has_finalizer('object')}"
             f" || {may('update', EXCEPTIONS, 'finalizers')}",
             f"The finalizer {FINALIZER} is for the operator to remove; {_PUT_BACK}. Where there is no"
-            f" operator any more, somebody who may update {EXCEPTIONS.plural}/finalizers can remove it",
+            f" operator any more, a user who may update {EXCEPTIONS.plural}/finalizers can remove it",
         ),
         Check(
             f"object.spec.planRef.?namespace.orValue('') in ['', request.namespace]"
@@ -130,7 +130,7 @@ REQUESTS: Final = Policy(
             f"(!({IS_NEW}) && object.spec == oldObject.spec)"
             " || (object.spec.?approverEmails.orValue([]) + object.spec.?approvalRequiredRoles.orValue([]))"
             r".all(one, !one.matches('[\\p{C}\\p{Z}]'))",
-            "approverEmails or approvalRequiredRoles have characters that nobody sees, so that one would be"
+            "approverEmails or approvalRequiredRoles have invisible characters, so that one would be"
             " taken for another: write them anew",
         ),
     ),
@@ -178,10 +178,10 @@ DECISIONS: Final = Policy(
             " && !object.spec.?draft.orValue(false) && !object.spec.?cancelled.orValue(false)"
             " && !(oldObject.?status.?approvalState.orValue('') in ['Approved', 'Rejected'])"
             " && !(oldObject.?status.?state.orValue('') in ['Cancelled', 'Expired']))",
-            "This exception does not wait for anybody's decision (any more)",
-            "variables.ended.size() == 0 ? 'This exception does not wait for anybody\\'s decision (any more)'"
+            "This exception does not wait for a decision (any more)",
+            "variables.ended.size() == 0 ? 'This exception does not wait for a decision (any more)'"
             f" : 'This exception was ' + {_LAST}.action + ' by ' + {_LAST}.actor + ' at '"
-            f" + string({_LAST}.timestamp) + ': it does not wait for anybody\\'s decision (any more)'",
+            f" + string({_LAST}.timestamp) + ': it does not wait for a decision (any more)'",
         ),
         Check(
             "variables.approvals.all(entry, entry.?uid.orValue('') == object.metadata.uid"

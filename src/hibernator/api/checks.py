@@ -137,7 +137,7 @@ def _approvers(document: Document) -> Iterator[Problem]:
         yield Problem(
             "spec.approvalRequired",
             True,
-            "there is nobody to ask",
+            "no approver is named",
             "Set approverEmails or approvalRequiredRoles.",
         )
     yield from _threshold(spec.get("approvalThreshold"), number)

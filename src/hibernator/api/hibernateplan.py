@@ -305,9 +305,9 @@ class HibernatePlanSpec(Model):
         bool, says("Leave everything as it is and follow the schedule no more.", default=False)
     ] = False
     suspend_until: Annotated[datetime | None, says("With `suspend`: when the plan goes on by itself.")] = None
-    suspend_reason: Annotated[
-        str | None, says("With `suspend`: why, for whoever looks next.", maxLength=1024)
-    ] = None
+    suspend_reason: Annotated[str | None, says("With `suspend`: why, for other readers.", maxLength=1024)] = (
+        None
+    )
     dry_run: Annotated[bool, says("Report what would sleep and wake, but touch nothing.", default=False)] = (
         False
     )

@@ -81,7 +81,7 @@ DEFINITIONS: tuple[Definition, ...] = (
                     Column(
                         "Exception",
                         '.status.activeExceptions[?(@.state=="Active")].name',
-                        "The exception that bends the schedule.",
+                        "The exception that overrides the schedule.",
                     ),
                     Column("Timezone", ".spec.schedule.timezone", "The zone of its times.", wide=True),
                     MESSAGE,
@@ -96,8 +96,8 @@ DEFINITIONS: tuple[Definition, ...] = (
             Version(
                 EXCEPTIONS,
                 columns=(
-                    Column("Plan", ".spec.planRef.name", "The plan that is bent."),
-                    Column("Type", ".spec.type", "How it is bent."),
+                    Column("Plan", ".spec.planRef.name", "The plan whose schedule is overridden."),
+                    Column("Type", ".spec.type", "How the schedule is overridden."),
                     Column("State", ".status.state", "Where the exception is."),
                     Column("From", ".spec.validFrom", "From when it holds."),
                     Column("Until", ".spec.validUntil", "Until when it holds."),

@@ -51,7 +51,7 @@ class ApproverLevel(Model):
 ApproverLevels = Annotated[
     tuple[ApproverLevel, ...],
     says(
-        "Who is asked, in two levels; everybody who may approve when absent.",
+        "The approvers, in two levels; every user who may approve when absent.",
         maxItems=2,
         x_kubernetes_list_type="map",
         x_kubernetes_list_map_keys=["level"],

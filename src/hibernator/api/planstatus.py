@@ -69,7 +69,7 @@ class ActiveException(Model):
     """A ScheduleException of this plan, active or past."""
 
     name: Annotated[str, says("The ScheduleException.", maxLength=253)]
-    type: Annotated[str, says("How it bends the schedule.", enum=["extend", "suspend", "replace"])]
+    type: Annotated[str, says("How it overrides the schedule.", enum=["extend", "suspend", "replace"])]
     valid_from: Annotated[datetime, says("From when it holds.")]
     valid_until: Annotated[datetime, says("Until when it holds.")]
     state: Annotated[str, says("Its state.")]

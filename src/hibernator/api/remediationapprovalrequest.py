@@ -22,7 +22,7 @@ _IS_OPEN = "(!has(oldSelf.status.decision) || oldSelf.status.decision == '')"
 class RefusedDecision(Model):
     """A decision that does not count, set aside by the operator so that others can still decide."""
 
-    by: Annotated[User, says("Who decided; empty when nobody knows.")]
+    by: Annotated[User, says("Who decided; empty when unknown.")]
     decision: Annotated[Literal["Approved", "Rejected"], says("What they decided.")]
     at: Annotated[datetime, says("When the operator set it aside.")]
     reason: Annotated[str, says("Why it does not count, in one word such as `NotAsked`.", maxLength=64)]

@@ -90,7 +90,7 @@ class Impact(Model):
 class ScheduleExceptionStatus(Model):
     state: Annotated[
         ExceptionState | None,
-        says("Where it is. Only an `Active` one bends the schedule, and only while it is valid."),
+        says("Where it is. Only an `Active` one overrides the schedule, and only while it is valid."),
     ] = None
     approval_state: Annotated[
         ApprovalState | None, says("How the approval stands; absent when none is needed.")
@@ -155,7 +155,7 @@ class PlanReference(Model):
 
     name: Annotated[
         str,
-        says("The HibernatePlan that is bent.", minLength=1, maxLength=LONGEST_NAME, pattern=OBJECT_NAME),
+        says("The HibernatePlan to override.", minLength=1, maxLength=LONGEST_NAME, pattern=OBJECT_NAME),
     ]
     namespace: Annotated[
         str | None, says("The plan's namespace; it can only be the exception's own.", maxLength=63)
@@ -176,7 +176,7 @@ class ScheduleExceptionSpec(Model):
         ),
         rule(
             f"!self.approvalRequired || {_APPROVERS} > 0",
-            "approvalRequired needs somebody to ask: set approverEmails or approvalRequiredRoles",
+            "approvalRequired needs an approver: set approverEmails or approvalRequiredRoles",
             field=".approvalRequired",
         ),
         rule(
@@ -203,7 +203,7 @@ class ScheduleExceptionSpec(Model):
         ),
     )
 
-    plan_ref: Annotated[PlanReference, says("The plan whose schedule this bends.")]
+    plan_ref: Annotated[PlanReference, says("The plan whose schedule this overrides.")]
     valid_from: Annotated[datetime, says("From when it holds (inclusive).")]
     valid_until: Annotated[
         datetime, says("Until when it holds (exclusive), at most 90 days after `validFrom`.")
@@ -239,7 +239,7 @@ class ScheduleExceptionSpec(Model):
         bool, says("Not yet submitted: it does nothing, and everything may still be changed.", default=False)
     ] = False
     approval_required: Annotated[
-        bool, says("Whether people must agree before it bends anything.", default=False)
+        bool, says("Whether it needs approval before it takes effect.", default=False)
     ] = False
     approver_emails: Annotated[
         tuple[Email, ...],
@@ -248,7 +248,7 @@ class ScheduleExceptionSpec(Model):
     approval_required_roles: Annotated[
         tuple[Role, ...],
         says(
-            "The roles of which somebody must agree.",
+            "The roles of which one member each must approve.",
             maxItems=MOST_APPROVERS,
             x_kubernetes_list_type="set",
         ),
@@ -295,7 +295,7 @@ class ScheduleException(Object, kw_only=True):
         ),
     )
 
-    spec: Annotated[ScheduleExceptionSpec, says("Which plan is bent, how, when, and who must agree.")]
+    spec: Annotated[ScheduleExceptionSpec, says("Which plan to override, how, when, and who must approve.")]
     status: Annotated[ScheduleExceptionStatus, says("How far it is, and who decided what.")] = (
         ScheduleExceptionStatus()
     )

@@ -119,13 +119,13 @@ def why_not(exception: ScheduleException, vote: Vote) -> Refusal | None:
     spec, status = exception.spec, exception.status
     name = exception.metadata.name
     if not spec.approval_required:
-        return Refusal("NotAsked", f"{name} needs nobody's approval.")
+        return Refusal("NotAsked", f"{name} needs no approval.")
     if spec.draft:
         return Refusal("TooEarly", f"{name} is a draft and was not submitted yet.")
     if outcome := settled(exception):
         return over(outcome)
     if spec.cancelled or status.state in {"Cancelled", "Expired"}:
-        ended = "expired" if status.state == "Expired" else "was called off"
+        ended = "expired" if status.state == "Expired" else "was cancelled"
         return Refusal("TooLate", f"{name} {ended}: there is nothing left to decide.")
     if (vote.uid, vote.spec_hash) != (exception.metadata.uid, spec_hash(spec)):
         return Refusal("Stale", f"{name} is no longer what was shown: look at it again and decide anew.")

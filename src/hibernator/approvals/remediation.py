@@ -81,9 +81,7 @@ def why_not(request: RemediationApprovalRequest, matter: Matter, now: Instant) -
         return Refusal("TooLate", f"{name} is being deleted: there is nothing left to decide.")
     deadline = Instant(request.spec.required_by)
     if status.decision == "Expired" or (not status.decision and now >= deadline):
-        return Refusal(
-            "TooLate", f"Nobody may decide any more: the time for it ended at {deadline.format_iso()}."
-        )
+        return Refusal("TooLate", f"It is too late to decide: the deadline was {deadline.format_iso()}.")
     at = Instant(status.decided_at) if status.decided_at else deadline
     if status.decision:
         return over(Outcome(status.decision, status.decided_by, at, status.decision_message))

@@ -244,7 +244,7 @@ def _without_password(address: str | None) -> None:
 
     if address and has_secret(address) and address != os.environ.get("HIBERNATOR_DATABASE"):
         raise CliError(
-            "--database holds a password, which everybody on this machine can see in the list of processes.",
+            "--database holds a password, which every user of this machine can see in the list of processes.",
             hint="Give it by the variable HIBERNATOR_DATABASE, or in a file by --database-file.",
             code=Exit.USAGE,
         )

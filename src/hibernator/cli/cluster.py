@@ -90,7 +90,7 @@ def refusal(error: "ApiError", hint: str = "") -> CliError:
             return CliError(error.message, hint=hint or roles, code=Exit.REFUSED)
         case Conflict():
             return CliError(
-                "somebody else changed it just now", hint="Look at it and try again.", code=Exit.CONFLICT
+                "it was just changed by others", hint="Look at it and try again.", code=Exit.CONFLICT
             )
         case Invalid():
             return CliError(error.message)

@@ -89,7 +89,7 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     "crds": Entry("hibernator.cli.crds:crds", "Print the CustomResourceDefinitions.", _INSTALL),
     "operator": Entry(
         "hibernator.cli.operator:operator",
-        "Run the operator: all controllers, health and metrics, until it is told to stop.",
+        "Run the operator: all controllers, health and metrics, until it is stopped.",
         _INSTALL,
     ),
     "config": Entry(
@@ -104,7 +104,7 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     ),
     "detach": Entry(
         "hibernator.cli.detach:detach",
-        "Take back what the operator told the API server about itself, once it is removed.",
+        "Remove the webhooks and policies that the operator registered, once it is removed.",
         _INSTALL,
     ),
     "demo": Entry(

@@ -154,7 +154,7 @@ def _workload(workload: Workload) -> Text:
 def _asked(view: View) -> Iterator[Text]:
     found = list(questions(view))
     if not found:
-        yield Text("Nobody is asked for anything.", "dim")
+        yield Text("No request waits for approval.", "dim")
     for question in found:
         yield from _question(question)
 

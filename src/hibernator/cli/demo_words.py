@@ -75,7 +75,7 @@ def questions(view: View) -> Iterator[Question]:
 
 def _about_exception(exception: ScheduleException) -> Question:
     spec, status, name = exception.spec, exception.status, exception.metadata.name
-    about = spec.reason or f"Bend {spec.plan_ref.name}?"
+    about = spec.reason or f"Override the schedule of {spec.plan_ref.name}?"
     if status.state in {None, "Pending"}:
         missing = [
             one.email or one.role or "" for one in status.required_approvals if one.status == "pending"

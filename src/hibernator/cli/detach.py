@@ -7,7 +7,7 @@ from hibernator.cli.options import Context, Kubeconfig, Place
 
 
 def detach(kubeconfig: Kubeconfig = None, context: Context = None) -> None:
-    """Take back what the operator told the API server about itself, once it is removed.
+    """Remove the webhooks and policies that the operator registered, once it is removed.
 
     Its objects can then be read and deleted without it. `helm uninstall` does this by itself. An operator
     that still runs registers itself again at once.

@@ -136,7 +136,11 @@ def create(
     name: NewName,
     plan: Annotated[
         str,
-        typer.Option("--plan", help="The HibernatePlan to bend.", autocompletion=names_of("HibernatePlan")),
+        typer.Option(
+            "--plan",
+            help="The HibernatePlan whose schedule to override.",
+            autocompletion=names_of("HibernatePlan"),
+        ),
     ],
     type_: Annotated[
         ExceptionType,
@@ -167,10 +171,10 @@ def create(
     ] = None,
     reason: Annotated[str | None, typer.Option("--reason", help="Why, for those who approve it.")] = None,
     approver: Annotated[
-        list[str] | None, typer.Option("--approver", help="Somebody who must agree, by e-mail. Repeatable.")
+        list[str] | None, typer.Option("--approver", help="An approver, by e-mail. Repeatable.")
     ] = None,
     role: Annotated[
-        list[str] | None, typer.Option("--role", help="A role of which somebody must agree. Repeatable.")
+        list[str] | None, typer.Option("--role", help="A role of which one member must approve. Repeatable.")
     ] = None,
     threshold: Annotated[
         int | None, typer.Option("--threshold", help="How many must agree; all if not given.")

@@ -128,9 +128,9 @@ def _approvals(exception: ScheduleException) -> Iterator[Text]:
     status = exception.status
     if not exception.spec.approval_required:
         return
-    yield Text(f"Approvals ({status.approval_progress or 'nobody was asked yet'})", "bold")
+    yield Text(f"Approvals ({status.approval_progress or 'no approver was asked yet'})", "bold")
     for one in status.required_approvals:
-        who = printable(one.email or f"somebody with the role {one.role}")
+        who = printable(one.email or f"a member of the role {one.role}")
         beware = "" if who.isascii() else " (beware: not all of these are plain letters)"
         yield Text(f"  {one.status:<9} {who}{beware}", _STYLES.get(one.status, ""))
     counted = {entry.actor for entry in status.history if entry.action in {"approved", "rejected"}}
@@ -139,14 +139,14 @@ def _approvals(exception: ScheduleException) -> Iterator[Text]:
         *(no.rejected_by for no in status.rejections),
     ):
         if user not in counted:
-            yield Text(f"  the word of {printable(user)} is not counted")
+            yield Text(f"  the decision of {printable(user)} is not counted")
 
 
 def _changes(sight: Sight, width: int, ink: Ink, now: Instant) -> Iterator[Text]:
     """The timeline before and after, on the days on which they differ."""
     if (bent := sight.bend) is None:
         yield from wrapped(
-            "What changes cannot be told: the plan is gone, or you may not see it, or one of the two has "
+            "What changes is unknown: the plan is gone, or you may not see it, or one of the two has "
             "mistakes.",
             width,
         )
@@ -179,7 +179,7 @@ def _told(entry: HistoryEntry) -> str:
     role = f" as {entry.role}" if entry.role else ""
     channel = f" through {entry.channel}" if entry.channel else ""
     reason = f": {entry.reason}" if entry.reason else ""
-    return f"{entry.action} by {entry.actor or 'nobody known'}{role}{channel}{reason}"
+    return f"{entry.action} by {entry.actor or 'an unknown user'}{role}{channel}{reason}"
 
 
 _STYLES: Final = {"approved": "green", "rejected": "red"}

@@ -69,4 +69,4 @@ def _answer(exception: ScheduleException, entry: HistoryEntry, view: str) -> str
     hint = f"See {view}."
     if reason == "NotAsked" and roles:
         hint = f"Ask an administrator for the role {' or '.join(roles)}: the operator's ConfigMap has them."
-    raise CliError(f"Your word is noted down, but does not count. {message}", hint=hint)
+    raise CliError(f"Your decision was recorded, but not counted. {message}", hint=hint)

@@ -63,7 +63,7 @@ def _parameter(name: str, annotation: Any) -> inspect.Parameter:
 
 
 def _operator(chosen: Settings) -> None:
-    """Run the operator: all controllers, health and metrics, until it is told to stop.
+    """Run the operator: all controllers, health and metrics, until it is stopped.
 
     Every setting can be written as a flag (`--log-level`), as an environment variable
     (`HIBERNATOR_LOG_LEVEL`) or in a file (`logLevel`); the later of file, environment and flag wins.

@@ -59,7 +59,7 @@ async def events_lines(client: Client, plan: HibernatePlan) -> list[str]:
     found.sort(key=lambda one: (moment(one.last_timestamp), int(one.metadata.resource_version)))
     return [
         f"{moment(one.last_timestamp)}  {one.type:<7}  {one.reason:<16}  {one.message}" for one in found
-    ] or ["Nothing was told about it lately."]
+    ] or ["There is no recent news of it."]
 
 
 async def restore_lines(client: Client, namespace: str, plan: str, output: Output) -> list[str]:

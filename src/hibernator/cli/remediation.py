@@ -46,7 +46,7 @@ def list_(
     names: Names = None,
     pending: Annotated[bool, typer.Option("--pending", help="Only those that are not decided.")] = False,
     mine: Annotated[
-        bool, typer.Option("--mine", help="Only those that name me, or nobody, as an approver.")
+        bool, typer.Option("--mine", help="Only those that name me as an approver, or no approver.")
     ] = False,
 ) -> None:
     """List requests for approval, those that end first at the top.

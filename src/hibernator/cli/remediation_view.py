@@ -63,13 +63,13 @@ def lines(sight: Sight) -> Iterator[str]:
 
 def _people(request: RemediationApprovalRequest) -> Iterator[str]:
     spec, status = request.spec, request.status
-    yield "Who is asked" if spec.approvers else "Everybody is asked who may approve here"
+    yield "Who is asked" if spec.approvers else "Every user who may approve here is asked"
     for level in spec.approvers:
         yield f"  {level.level}   {_level(level)}{_since(level, request)}"
     if status.refused:
-        yield "What does not count"
+        yield "What was not counted"
         for one in status.refused:
-            yield f"  {moment(one.at)} {one.decision} by {one.by or 'somebody'}: {one.message}"
+            yield f"  {moment(one.at)} {one.decision} by {one.by or 'an unknown user'}: {one.message}"
 
 
 def _level(level: ApproverLevel) -> str:
@@ -92,7 +92,7 @@ _SOURCES: Final = {
     "Analysis": " (the analysis says so)",
     "Policy": " (the policy says so)",
     "Namespace": " (the namespace says so)",
-    "Default": " (nobody says otherwise)",
+    "Default": " (the default)",
 }
 
 

@@ -18,7 +18,7 @@ async def heard(session: Session, name: str) -> str:
         if status.decision in {"Approved", "Rejected"}:
             answer = status.message
         elif status.refused and said(request) is None:
-            why = f"Your word is noted down, but does not count. {status.refused[-1].message}"
+            why = f"Your decision was recorded, but not counted. {status.refused[-1].message}"
             raise CliError(why, hint=f"See {view}.")
         return bool(status.decision)
 

@@ -43,7 +43,7 @@ DECISIONS = Metric(
     "hibernator_approvals_decided_total",
     "counter",
     ("kind", "verdict"),
-    "What became of those that waited: `approved`, `rejected`, `expired` (nobody decided in time) or "
+    "What became of those that waited: `approved`, `rejected`, `expired` (no decision in time) or "
     "`withdrawn` (cancelled or deleted).",
 )
 DECISION_SECONDS = Metric(

@@ -37,7 +37,7 @@ def lay_out(
     for one in active:
         if mistakes := list(check_exception(one.spec)):
             why = " ".join(f"{p.path}: {p.message}. {p.fix}" for p in mistakes)
-            troubles.append(f"ScheduleException {one.metadata.name} bends nothing: {why}")
+            troubles.append(f"ScheduleException {one.metadata.name} has no effect: {why}")
         else:
             usable.append((one.metadata.name, one.spec))
     return PlanTimeline(schedule, usable, holidays), tuple(troubles)

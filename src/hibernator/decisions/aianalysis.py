@@ -152,7 +152,7 @@ def _needs_people(seen: Seen, now: Instant) -> _Course | None:
 
 
 def _sure(seen: Seen, _now: Instant) -> _Course:
-    message = f"A confidence of {_confidence(seen):g} needs nobody's approval."
+    message = f"A confidence of {_confidence(seen):g} needs no approval."
     return _Course(phase="Ready", reason="Confident", message=message)
 
 
@@ -261,14 +261,13 @@ def _waiting(analysis: AIAnalysis, asks: AIAnalysisStatus) -> str:
     why = asks.approval_context.reason if asks.approval_context else ""
     until = _instant(asks.approval_deadline).format_iso()
     if analysis.spec.remediation_request_ref is None:
-        return f"{why} Nobody can be asked, because it names no RemediationRequest: rejected at {until}."
-    return f"{why} Somebody must approve it before {until}."
+        return f"{why} No approver can be asked, because it names no RemediationRequest: rejected at {until}."
+    return f"{why} It needs approval before {until}."
 
 
 def _too_late(deadline: Instant) -> _Course:
-    message = (
-        f"Nobody approved it before {deadline.format_iso()}. Create another AIAnalysis if it is still needed."
-    )
+    when = deadline.format_iso()
+    message = f"It was not approved before {when}. Create another AIAnalysis if it is still needed."
     return _Course(phase="Rejected", reason="ApprovalTimeout", message=message)
 
 

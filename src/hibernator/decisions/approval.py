@@ -169,7 +169,7 @@ def over(outcome: Outcome) -> Refusal:
     """What somebody is told who comes after the end."""
     at = outcome.at.format_iso()
     if outcome.is_timeout:
-        return Refusal("TooLate", f"Nobody may decide any more: the time for it ended at {at}.")
+        return Refusal("TooLate", f"It is too late to decide: the deadline was {at}.")
     why = f" ({outcome.reason})" if outcome.reason else ""
     said = outcome.state.lower()
     return Refusal("DecidedBefore", f"It was {said} already, by {outcome.actor} at {at}{why}.")
@@ -218,7 +218,7 @@ def _refusal(
     if vote.at >= request.deadline:
         return over(timed_out(request))
     if vote.at < request.asked_at:
-        return Refusal("TooEarly", "It was said before anybody had been asked; say it again.")
+        return Refusal("TooEarly", "It was decided before the approvers were asked; decide again.")
     if vote.verdict == "approve" and (refusal := _unapprovable(request, vote)):
         return refusal
     if not _open_to(vote, request.places):
@@ -234,11 +234,11 @@ def _unapprovable(request: Request, vote: Vote) -> Refusal | None:
     if request.own_allowed:
         return None
     if not request.requester.user:
-        return Refusal(
-            "RequesterUnknown", "Nobody knows who asked for it, and it may be the one who approves."
-        )
+        return Refusal("RequesterUnknown", "The requester is unknown, and may be the one who approves.")
     if same_human(vote.by, request.requester):
-        return Refusal("OwnRequest", f"{vote.by.user} asked for it and cannot approve it: ask somebody else.")
+        return Refusal(
+            "OwnRequest", f"{vote.by.user} requested it and cannot approve it: ask another approver."
+        )
     return None
 
 

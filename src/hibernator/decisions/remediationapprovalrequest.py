@@ -30,6 +30,7 @@ MOST_REFUSED: Final = 10
 
 Reason = Literal["Waiting", "Escalated", "Approved", "Rejected", "Expired", "DecisionRefused"]
 Word = Literal["Approved", "Rejected"]
+_UNNAMED: Final = "an unknown user"
 _ANYBODY: Final = Place("role", "*")
 _UNKNOWN: Final = Person("")
 
@@ -116,7 +117,7 @@ def _hear(seen: Seen, word: Condition | None, now: Instant) -> tuple[Standing, R
     if not person.user and at < request.deadline:
         refusal = Refusal(
             "NotAsked",
-            "Nobody knows who decided: write your own user name into status.decidedBy together with the "
+            "It is unknown who decided: write your own user name into status.decidedBy together with the "
             "condition, or use `hibernator remediation approve`.",
         )
     return standing, refusal
@@ -129,7 +130,7 @@ def _set_aside(
     status = replace(
         _refuse(before, word, reason, refusal.message, now),
         conditions=tuple(one for one in before.conditions if one is not word),
-        message=f"The word of {before.decided_by or 'somebody'} does not count. {refusal.message}",
+        message=f"The decision of {before.decided_by or _UNNAMED} was not counted. {refusal.message}",
     )
     # At once again: deadline and escalation are worked out for the request without that word.
     notice: Notice[Reason] = Notice("Warning", "DecisionRefused", status.message)
@@ -164,9 +165,9 @@ def _expired(
     late: Condition | None,
     now: Instant,
 ) -> RemediationApprovalRequestStatus:
-    message = f"Nobody decided before {_iso(request.spec.required_by)}."
+    message = f"No decision before {_iso(request.spec.required_by)}."
     if late:
-        message += f" The word of {before.decided_by or 'somebody'} came too late."
+        message += f" The decision of {before.decided_by or _UNNAMED} came too late."
         before = _refuse(before, late, "TooLate", message, now)
     return replace(before, decision="Expired", decided_at=request.spec.required_by, message=message)
 
@@ -203,7 +204,7 @@ def _wait(
     message = f"Waits until {_iso(spec.required_by)} for {_asked(spec.approvers, both=due)}."
     if before.refused:
         last = before.refused[-1]
-        message += f" The word of {last.by or 'somebody'} does not count. {last.message}"
+        message += f" The decision of {last.by or _UNNAMED} was not counted. {last.message}"
     status = replace(before, escalated_at=escalated_at, message=message)
     return Decision(
         status=status, notices=tuple(_news(before, status)), after=_after(_next_look(request, due=due), now)
@@ -214,7 +215,7 @@ def _news(
     before: RemediationApprovalRequestStatus, after: RemediationApprovalRequestStatus
 ) -> Iterator[Notice[Reason]]:
     if after.escalated_at and not before.escalated_at:
-        message = f"Nobody decided so far, so the second level is asked too. {after.message}"
+        message = f"No decision so far: the second level is asked, too. {after.message}"
         yield Notice(type="Warning", reason="Escalated", message=message)
     elif not before.message:
         yield Notice(type="Normal", reason="Waiting", message=after.message)
@@ -228,7 +229,7 @@ def _asked(levels: tuple[ApproverLevel, ...], *, both: bool) -> str:
         if level.level == "L1" or both or only_second
         for name in (*level.emails, *level.roles)
     ]
-    return f"one of {', '.join(names)}" if names else "anybody who may approve"
+    return f"one of {', '.join(names)}" if names else "any user who may approve"
 
 
 def _next_look(request: RemediationApprovalRequest, *, due: bool) -> Instant:

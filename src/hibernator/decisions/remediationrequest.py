@@ -212,8 +212,8 @@ def _ask(matter: Matter) -> Iterator[Step | Notice[Reason]]:
             yield Notice(type="Warning" if again else "Normal", reason=reason, message=message)
     elif wanted in found:
         message = (
-            f"RemediationApprovalRequest {wanted} is not the operator's, so that nobody can be asked about "
-            f"AIAnalysis {analysis.metadata.name}. Delete it."
+            f"RemediationApprovalRequest {wanted} is not the operator's, so that no approver can be asked "
+            f"about AIAnalysis {analysis.metadata.name}. Delete it."
         )
         yield Notice(type="Warning", reason="NameTaken", message=message)
     elif known == second:

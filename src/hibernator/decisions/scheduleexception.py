@@ -156,7 +156,7 @@ def _look(seen: Seen, now: Instant) -> _Look:
 def _cancelled(look: _Look) -> Course | None:
     if not look.exception.spec.cancelled:
         return None
-    return look.course("Cancelled", "Cancelled", "Called off; it bends nothing.")
+    return look.course("Cancelled", "Cancelled", "Cancelled; the schedule is unchanged.")
 
 
 def _drafted(look: _Look) -> Course | None:
@@ -207,7 +207,7 @@ def _nameless(look: _Look) -> Course | None:
     if look.request is None or look.outcome or look.request.requester.user or look.request.own_allowed:
         return None
     message = (
-        f"Nobody knows who asked for it, so nobody can approve it: the annotation {REQUESTED_BY} is missing. "
+        f"The requester is unknown, so it cannot be approved: the annotation {REQUESTED_BY} is missing. "
         "Create it again with `hibernator exception create`, or let the operator's webhooks stamp it."
     )
     return look.course("Pending", "RequesterUnknown", message, next_look=look.until)
@@ -223,7 +223,7 @@ def _awaited(look: _Look) -> Course | None:
         more = look.request.needed - len(look.standing.filled)
         message = f"Waits for {more} more of these to approve: {', '.join(missing)}."
     for vote, refusal in look.standing.refused:
-        message += f" The word of {vote.by.user} does not count. {refusal.message}"
+        message += f" The decision of {vote.by.user} was not counted. {refusal.message}"
     deadline = min(look.until, look.request.deadline)
     return look.course("Pending", "AwaitingApproval", message, next_look=deadline)
 
@@ -266,7 +266,7 @@ def _waits(look: _Look) -> Course | None:
 
 def _active(look: _Look) -> Course:
     since, until = _iso(Instant(look.exception.spec.valid_from)), _iso(look.until)
-    message = f"Bends HibernatePlan {look.plan_name} from {since} until {until}."
+    message = f"Overrides the schedule of HibernatePlan {look.plan_name} from {since} until {until}."
     return look.course("Active", "Active", message, next_look=look.until)
 
 

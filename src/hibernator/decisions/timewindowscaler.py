@@ -148,8 +148,9 @@ def _contested(case: Case, now: Instant) -> float:
 def _wait_out(case: Case, seconds: float, now: Instant) -> Decision:
     seen = case.seen
     message = (
-        f"Somebody sets {seen.target} to another number each time that it is set to {case.new}. Let only one "
-        "of the two set it; its managed fields tell who else does. It is set again after a minute."
+        f"Another user or program sets {seen.target} to another number each time that it is set to "
+        f"{case.new}. Let only one of the two set it; its managed fields show who else "
+        "does. It is set again after a minute."
     )
     verdicts = [
         Verdict(READY, False, CONTESTED, message),

@@ -246,7 +246,7 @@ class Controller:
                 return "transient"
             case _:
                 seconds = self.queue.retry(key, self._backoff)
-                log.error("an error that nobody foresaw", exc_info=error, seconds=round(seconds, 1))
+                log.error("unexpected error in reconcile", exc_info=error, seconds=round(seconds, 1))
                 return "fault"
 
 

@@ -180,7 +180,7 @@ class Manager:
         except Exception as error:  # noqa: BLE001 — it is raised at the end of `run`
             self._fail(error)
         else:
-            self._fail(EndedError(f"{name} ended although nobody asked it to"))
+            self._fail(EndedError(f"{name} ended unexpectedly"))
 
     def _fail(self, why: Exception) -> None:
         if not self._asked_to_stop.is_set():

@@ -118,7 +118,7 @@ LEASE_REQUESTS = Metric(
     "hibernator_lease_requests_total",
     "counter",
     ("result",),
-    "Attempts to take or renew the lease: `held`, `waiting` (somebody else holds it) or `failed`.",
+    "Attempts to take or renew the lease: `held`, `waiting` (another replica holds it) or `failed`.",
 )
 WRITES_FENCED = Metric(
     "hibernator_writes_fenced_total",

@@ -19,7 +19,7 @@ DROPPED = Metric(
     "hibernator_audit_events_dropped_total",
     "counter",
     (),
-    "Audit events that found no room while the database was away; they are told again later.",
+    "Audit events that did not fit into the spool while the database was away; they are recorded later.",
 )
 LAG_SECONDS = Metric(
     "hibernator_audit_lag_seconds", "histogram", (), "How long an audit event waited until it was durable."

@@ -92,7 +92,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
     approver_emails: Annotated[
         str,
         "How a user name becomes an e-mail address: `as-is`, `domain:company.com`, `extra:KEY` for what the "
-        "API server was told with the log-in, or `configmap:NAME` in the operator's namespace with lines of "
+        "API server learned with the log-in, or `configmap:NAME` in the operator's namespace with lines of "
         "a user and an address.",
     ] = "as-is"
     approver_roles: Annotated[

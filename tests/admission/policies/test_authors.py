@@ -96,7 +96,7 @@ async def test_who_asks_for_a_retry_signs_only_their_own(room: Room) -> None:
     admin(room, BOB).patch("again", notes(retry="second"), of="hplan")
     assert note(room, "again", RETRIED_BY) == f"first {ALICE}"
     said = await admin(room, BOB).refused("patch", "again", notes(retry="first"), of="hplan")
-    assert "has a value that somebody else has used: write another" in said
+    assert "has a value that another user has used: write another" in said
 
 
 async def test_every_kind_is_guarded(room: Room) -> None:

@@ -23,7 +23,7 @@ async def test_nobody_asks_in_another_name(room: Room, name: str) -> None:
 
 async def test_who_cannot_be_named_by_the_webhook_is_told_how_to_do_it(room: Room) -> None:
     said = await room(ALICE).refused("create", wish("nameless", None))
-    assert "Nobody would know who asks for approval: the webhook that notes it down does not answer" in said
+    assert "The requester is unknown: the webhook that records it does not answer" in said
     assert f"Add the annotation {REQUESTED_BY}: {ALICE}, or use `hibernator exception create`" in said
 
 
@@ -32,7 +32,7 @@ async def test_what_nobody_has_to_approve_needs_no_name(room: Room) -> None:
     said = await room(MALLORY).refused(
         "patch", "plain", {"spec": {"approvalRequired": True, "approverEmails": [BOB]}}
     )
-    assert "Nobody would know who asks" in said
+    assert "The requester is unknown" in said
 
 
 @pytest.mark.parametrize("change", [{REQUESTED_BY: BOB}, {REQUESTED_BY: MALLORY}, {REQUESTED_BY: None}])
@@ -176,7 +176,7 @@ async def test_nobody_is_asked_under_a_name_with_letters_that_are_not_seen(room:
     )
     for people in unseen:
         said = await room(ALICE).refused("create", wish("unseen", **people))
-        assert "have characters that nobody sees, so that one would be taken for another" in said
+        assert "have invisible characters, so that one would be taken for another" in said
     room(ALICE).kubectl(
         "create", "--dry-run=server", "-f", "-", document=wish("seen", approverEmails=["jürgen@company.com"])
     )

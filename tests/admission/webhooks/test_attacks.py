@@ -86,7 +86,7 @@ async def test_a_role_is_held_by_a_group_of_which_the_api_server_knows(
     asking = wish("by-role", None, approverEmails=[], approvalRequiredRoles=["lead"])
     name = await asked(approvers, up, asking)
     await cli(approvers, tmp_path, CAROL, "approve", "--yes", name, groups=("developers",))
-    assert "is not among those" in await message(approvers, up, name, "does not count")
+    assert "is not among those" in await message(approvers, up, name, "was not counted")
     assert (await cli(approvers, tmp_path, BOB, "approve", "--yes", name, groups=("leads",))).code == 0
     await up.until(lambda: approvers.get(name)["status"]["approvalState"] == "Approved")
     status = approvers.get(name)["status"]
@@ -105,8 +105,8 @@ async def test_nobody_approves_their_own_request_whatever_they_call_themselves(
     name = await asked(approvers, up, wish(f"own-{number}", None, approverEmails=[user]), MALLORY)
     # It is their own name, and they may approve things.
     await cli(approvers, tmp_path, user, "approve", "--yes", name)
-    said = await message(approvers, up, name, "does not count")
-    assert f"{user} asked for it and cannot approve it: ask somebody else" in said
+    said = await message(approvers, up, name, "was not counted")
+    assert f"{user} requested it and cannot approve it: ask another approver" in said
     assert approvers.get(name)["status"]["state"] == "Pending"
 
 
@@ -118,8 +118,8 @@ async def test_who_asked_is_known_by_an_address_that_both_log_ins_bring(approver
     await up.until(lambda: approvers.get("own-mail").get("status", {}).get("state") == "Pending")
     change = {"status": {"approvals": [yes(approvers, "own-mail", OTHER)]}}
     await asyncio.to_thread(approvers(OTHER, **address).patch, "own-mail", change, status=True)
-    said = await message(approvers, up, "own-mail", "does not count")
-    assert f"{OTHER} asked for it and cannot approve it: ask somebody else" in said
+    said = await message(approvers, up, "own-mail", "was not counted")
+    assert f"{OTHER} requested it and cannot approve it: ask another approver" in said
 
 
 async def test_the_roles_of_a_namespace_are_not_the_operators(approvers: Room, up: Running) -> None:
@@ -130,7 +130,7 @@ async def test_the_roles_of_a_namespace_are_not_the_operators(approvers: Room, u
     name = await asked(approvers, up, asking)
     change = {"status": {"approvals": [yes(approvers, name, CAROL)]}}
     await asyncio.to_thread(approvers(CAROL).patch, name, change, status=True)
-    assert f"{CAROL} is not among those" in await message(approvers, up, name, "does not count")
+    assert f"{CAROL} is not among those" in await message(approvers, up, name, "was not counted")
 
 
 async def test_a_plan_is_bent_by_exceptions_and_not_by_what_its_status_says(
@@ -154,7 +154,7 @@ async def test_who_was_not_asked_has_no_say(
 ) -> None:
     name = await asked(approvers, up, wish("not-asked", None))
     await cli(approvers, tmp_path, MALLORY, "reject", "--yes", name, "because")
-    said = await message(approvers, up, name, "does not count")
+    said = await message(approvers, up, name, "was not counted")
     assert f"{MALLORY} is not among those whose agreement is needed" in said
     assert approvers.get(name)["status"]["approvalState"] == "Pending"
 
@@ -170,7 +170,7 @@ async def test_an_approval_of_another_spec_counts_for_nothing(approvers: Room, u
     }
     change = {"status": {"approvals": [entry]}}
     await asyncio.to_thread(approvers(BOB).patch, name, change, status=True)
-    assert "Something else was approved" in await message(approvers, up, name, "does not count")
+    assert "Something else was approved" in await message(approvers, up, name, "was not counted")
 
 
 async def test_a_date_of_long_ago_does_not_go_into_the_history(approvers: Room, up: Running) -> None:

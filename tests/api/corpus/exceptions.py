@@ -95,7 +95,7 @@ BAD = [
     Bad(
         "approval by nobody",
         exception(approvalRequired=True),
-        "approvalRequired needs somebody to ask",
+        "approvalRequired needs an approver",
         "spec.approvalRequired",
     ),
     Bad(

@@ -207,7 +207,7 @@ def test_a_service_with_nobody_behind_it_is_told_apart(installation: Installatio
     plane.kubectl("patch", "crd", SCALERS.resource, "--type=merge", f"--patch={json.dumps(patch)}")
     (finding,) = installation.about("webhooks")
     assert finding["level"] == "fail"
-    assert finding["fix"].startswith("Nobody is behind Service hibernator-system/hibernator-webhook.")
+    assert finding["fix"].startswith("Nothing answers behind Service hibernator-system/hibernator-webhook.")
     assert "hibernator detach" in finding["fix"]
     installation.start()
 

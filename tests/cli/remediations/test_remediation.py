@@ -132,9 +132,9 @@ async def test_somebody_whose_word_does_not_count_finds_that_out(people: People)
         name = people.request()["metadata"]["name"]
         done = await call(people.ran, CAROL, "approve", name)
         told = f"{CAROL} is not among those whose agreement is needed: {BOB}."
-        assert (done.code, f"noted down, but does not count. {told}" in done.err) == (1, True)
+        assert (done.code, f"recorded, but not counted. {told}" in done.err) == (1, True)
         shown = await call(people.ask, CAROL, "view", name)
-        assert "What does not count\n" in shown
+        assert "What was not counted\n" in shown
         assert f"Approved by {CAROL}: {CAROL} is not among those whose agreement is needed" in shown
 
 

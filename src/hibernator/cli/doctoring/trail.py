@@ -21,7 +21,7 @@ async def database(patient: Patient) -> Findings:
         yield Finding(
             "database",
             Level.SKIP,
-            "nobody said where the audit trail is",
+            "the location of the audit trail is not set",
             "Give --database, or run the doctor in the pod: "
             f"kubectl exec deployment/hibernator -n {patient.home.namespace} -- hibernator doctor",
         )

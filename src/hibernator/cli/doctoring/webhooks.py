@@ -32,7 +32,7 @@ async def webhooks(patient: Patient) -> Findings:
         yield Finding(
             "webhooks",
             Level.WARN,
-            "nobody converts TimeWindowScalers: what only v1beta1 can say is refused",
+            "no webhook converts TimeWindowScalers: what only v1beta1 can say is refused",
             "Set webhookListen, see docs/guides/webhooks.md; or leave it, if v1alpha1 is all that you need.",
         )
         return
@@ -49,12 +49,13 @@ async def webhooks(patient: Patient) -> Findings:
         return
     if "conversion webhook" not in tried.message:
         saw = f"conversion at {where} could not be tried with a dry run: {tried.message}"
-        yield Finding("webhooks", Level.SKIP, saw, "Run the doctor as somebody who may create scalers.")
+        yield Finding("webhooks", Level.SKIP, saw, "Run the doctor as a user who may create scalers.")
         return
     fix = f"See whether the operator runs and is ready: {logs}"
     if not await _anybody(patient, conversion["webhook"]["clientConfig"]):
         fix = (
-            f"Nobody is behind {where}. Start the operator; if it is gone for good, run `hibernator detach`."
+            f"Nothing answers behind {where}. Start the operator; if it is gone for good, run `hibernator "
+            "detach`."
         )
     said = _without_path(tried.message, conversion["webhook"]["clientConfig"])
     yield Finding("webhooks", Level.FAIL, f"no conversion at {where}: {said}", fix)
@@ -84,7 +85,7 @@ async def certificates(patient: Patient) -> Findings:
     registered = await patient.asker.get(CUSTOM_RESOURCE_DEFINITIONS.path("", SCALERS.resource))
     if registered.ok and not _trusted(registered.body["spec"].get("conversion", {}), ring.current):
         fix = f"The leader registers it by itself; see why it has not: {logs}"
-        yield Finding("certificates", Level.FAIL, "the API server is not told to trust the one served", fix)
+        yield Finding("certificates", Level.FAIL, "the API server does not trust the one that is served", fix)
 
 
 def _by_end(ends: Instant, now: Instant, logs: str) -> Finding:

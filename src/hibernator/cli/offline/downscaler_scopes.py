@@ -18,7 +18,7 @@ _UNTIL: Final = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(Z|[+-]\d\d:\d\d
 _WORDS: Final = {"true": True, "false": False}
 _WITHOUT_EQUIVALENT: Final = {
     "original-replicas": (
-        "it is asleep at this moment, so that nobody knows from here what it shall wake to",
+        "it is asleep at this moment, so that it is not known here what it shall wake to",
         "Let kube-downscaler wake it, and convert what is written then.",
     ),
     "grace-period": (
