@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.from-lock
 JOBS   ?= 2
 
-.PHONY: help demo test check nights bench setup generate lock sbom format clean
+.PHONY: help demo test check nights mutants bench setup generate lock sbom format clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -41,6 +41,9 @@ check: $(STAMP)  ## The fast part: lint, types, imports, generated files.
 nights: $(STAMP)  ## Let every write of a plan's night meet every fault (hours; see CONTRIBUTING.md).
 	@$(BIN)/hibernator controlplane build
 	@PYTHONPATH=tests $(BIN)/python -m support.nights $(NIGHTS)
+
+mutants: $(STAMP)  ## Change one condition at a time and see whether the pure tests notice (half an hour; see CONTRIBUTING.md).
+	@$(BIN)/python -m tools.mutants $(MUTANTS)
 
 bench: $(STAMP)  ## Run every benchmark and write one table.
 	@$(BIN)/hibernator controlplane build
