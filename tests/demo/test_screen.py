@@ -8,8 +8,7 @@ from hypothesis import given, strategies as st
 from rich.cells import cell_len
 
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequestStatus
-from hibernator.cli.demo_lines import Lines
-from hibernator.cli.demo_screen import draw
+from hibernator.cli.demo_screen import Lines, draw
 from hibernator.cli.demo_timeline import Days
 from hibernator.cli.demo_words import clock, pace, questions, tries, words
 from hibernator.cli.offline.pictures.ink import UNICODE

@@ -86,7 +86,7 @@ COMMANDS: Final[Mapping[str, Entry]] = {
         "Print all that a cluster needs besides the Deployment: CRDs, roles, policies and the Lease.",
         _INSTALL,
     ),
-    "crds": Entry("hibernator.cli.crds:crds", "Print the CustomResourceDefinitions.", _INSTALL),
+    "crds": Entry("hibernator.cli.manifests:crds", "Print the CustomResourceDefinitions.", _INSTALL),
     "operator": Entry(
         "hibernator.cli.operator:operator",
         "Run the operator: all controllers, health and metrics, until it is stopped.",

@@ -93,8 +93,7 @@ def _audience(
     console: "Console", stage: "Stage", speed: float, seconds: float | None
 ) -> "Iterator[Audience]":
     """Whoever looks on: a screen where there is a terminal, a reader of lines elsewhere."""
-    from hibernator.cli.demo_lines import Lines
-    from hibernator.cli.demo_screen import Screen, Setting
+    from hibernator.cli.demo_screen import Lines, Screen, Setting
     from hibernator.cli.offline import out
 
     if not console.is_interactive:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+import typer
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
@@ -13,7 +14,7 @@ from whenever import Instant
 from hibernator.cli.demo_timeline import DAYS, Days
 from hibernator.cli.demo_words import Question, Try, clock, date, pace, questions, tries, words
 from hibernator.cli.offline.pictures.ink import UNICODE, Ink
-from hibernator.demo.view import View, Workload
+from hibernator.demo.view import Happening, View, Workload
 
 _MARGIN = 1
 _LABEL = 8  # of a timeline's row
@@ -185,3 +186,28 @@ def _foot(commands: list[Try], setting: Setting, width: int) -> Iterator[Text]:
         if len(line) + len(one.why) + 3 * _MARGIN + 4 <= width:
             line.append(f"   # {one.why}", "dim")
         yield line
+
+
+_ABOUT = 14  # columns for what a line is about
+
+
+class Lines:
+    """An audience that reads."""
+
+    def __init__(self, env: Path) -> None:
+        self._told: Happening | None = None  # the last that was
+        self._offered: set[str] = set()
+        typer.echo(f"The shop is open. To take part, in another terminal:  . {env}")
+
+    def show(self, view: View) -> None:
+        """Tell what is new, and offer each command once, as soon as there is a reason to try it."""
+        known = view.happenings.index(self._told) + 1 if self._told else 0
+        for one in view.happenings[known:]:
+            self._told = one
+            typer.echo(f"{clock(one.at)}  {one.about:<{_ABOUT}}  {words(one.text)}")
+        if not view.plan.status.phase:
+            return  # nothing of it would work yet
+        for offer in tries(view):
+            if offer.command not in self._offered:
+                self._offered.add(offer.command)
+                typer.echo(f"{clock(view.now)}  {'try':<{_ABOUT}}  {offer.command}   # {offer.why}")

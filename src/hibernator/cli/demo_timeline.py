@@ -8,10 +8,9 @@ from whenever import Instant, Time
 
 from hibernator.cli.offline.pictures import terminal
 from hibernator.cli.offline.pictures.days import days
-from hibernator.cli.offline.pictures.ink import PROPOSED, STYLES, Ink
+from hibernator.cli.offline.pictures.ink import PROPOSED, STYLES, Ink, is_asleep, tone
 from hibernator.cli.offline.pictures.strips import Strip, strip
 from hibernator.cli.offline.pictures.terminal import spread
-from hibernator.cli.offline.pictures.tones import is_asleep, tone
 from hibernator.cli.offline.scene import Bent, Resource, Standing
 from hibernator.cli.offline.setting import read_scene
 from hibernator.demo.scene import ZONE, Scene

@@ -94,7 +94,7 @@ async def _examine(
 
 async def _all(patient: "Patient") -> "Findings":
     """Every check, in an order in which each explains the next. Without a cluster the others mean nothing."""
-    from hibernator.cli.doctoring import installed, leading, permissions, reach, strays, trail, webhooks
+    from hibernator.cli.doctoring import installed, leading, permissions, reach, trail, webhooks
 
     async for finding in reach.cluster(patient):
         yield finding
@@ -107,7 +107,7 @@ async def _all(patient: "Patient") -> "Findings":
         installed.policies,
         permissions.permissions,
         leading.leader,
-        strays.strays,
+        leading.strays,
         webhooks.webhooks,
         webhooks.certificates,
         trail.database,
@@ -126,7 +126,7 @@ def _print_text(findings: list["Finding"]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from hibernator.cli.doctoring.grouping import one_cause
+    from hibernator.cli.doctoring.findings import one_cause
 
     console = Console(highlight=False, soft_wrap=True)
     wide = max(len(finding.about) for finding in findings)

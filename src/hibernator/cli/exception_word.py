@@ -12,7 +12,7 @@ from hibernator.api.meta import Object
 from hibernator.api.scheduleexception import EXCEPTIONS, HistoryEntry, ScheduleException
 from hibernator.cli.cluster import Session
 from hibernator.cli.exits import CliError
-from hibernator.cli.waiting import until
+from hibernator.cli.leader import until
 from hibernator.decisions.conditions import find
 from hibernator.decisions.scheduleexception_status import READY
 from hibernator.kube.client import Client

@@ -1,5 +1,6 @@
 """Which replica of the operator leads, for a person who waits for its answer."""
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from whenever import Instant
@@ -7,9 +8,28 @@ from whenever import Instant
 from hibernator.api.core import LEASES, Lease
 from hibernator.cli.cluster import Session
 from hibernator.cli.spoken import relative
-from hibernator.cli.waiting import until
 from hibernator.kube.client import Client
+from hibernator.kube.clock import steady
 from hibernator.kube.errors import ApiError
+
+_LOOK_EVERY: Final = 0.2
+
+
+async def until(fact: Callable[[], Awaitable[bool]], longest_seconds: float) -> bool:
+    """Whether it became so in time.
+
+    No look is broken off: its connection would still be closing when the command ends. It has a deadline.
+    """
+    import asyncio
+
+    give_up = steady() + longest_seconds
+    while True:
+        if await fact():
+            return True
+        if steady() >= give_up:
+            return False
+        await asyncio.sleep(_LOOK_EVERY)
+
 
 LEASE: Final = "hibernator"
 _SILENT_SECONDS: Final = 15.0  # the leader renews it every two

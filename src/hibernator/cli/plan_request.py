@@ -15,10 +15,9 @@ from hibernator.api.scheduleexception import EXCEPTIONS, RequiredApproval, Sched
 from hibernator.approvals.people import Directory, who_am_i
 from hibernator.cli.cluster import Session
 from hibernator.cli.exits import CliError, Exit
-from hibernator.cli.leader import about_the_leader
+from hibernator.cli.leader import about_the_leader, until as so
 from hibernator.cli.periods import EVERY_DAY, Period
 from hibernator.cli.spoken import shown_with_distance, span
-from hibernator.cli.waiting import until as so
 from hibernator.decisions.conditions import find
 from hibernator.decisions.scheduleexception_line import taken_by
 from hibernator.decisions.scheduleexception_request import requester_notes

@@ -11,8 +11,7 @@ from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
 from hibernator.cli import strays
 from hibernator.cli.exits import CliError, Exit
-from hibernator.cli.leader import leader_namespace
-from hibernator.cli.waiting import until
+from hibernator.cli.leader import leader_namespace, until
 from hibernator.decisions import hibernateplan
 from hibernator.executors import sleepers
 from hibernator.executors.sleepers import Sleeper

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hibernator.cli.doctoring.comparison import difference
+from hibernator.cli.doctoring.installed import difference
 
 
 @pytest.mark.parametrize("empty", [None, "", [], {}])

@@ -2,8 +2,7 @@
 
 from hypothesis import given, strategies as st
 
-from hibernator.cli.doctoring.findings import Finding, Level
-from hibernator.cli.doctoring.grouping import Group, one_cause
+from hibernator.cli.doctoring.findings import Finding, Group, Level, one_cause
 
 FINDINGS = st.lists(
     st.builds(

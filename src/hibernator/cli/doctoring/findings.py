@@ -1,8 +1,10 @@
 """What a check says: how bad it is, what it saw, and how to put it right."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import groupby
+from typing import Final
 
 from whenever import Instant
 
@@ -45,3 +47,27 @@ def apply(home: Home) -> str:
         f"hibernator manifests -n {home.namespace} --service-account {home.service_account}"
         " | kubectl apply --server-side --force-conflicts -f -"
     )
+
+
+_MOST_ALIKE: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Findings in a row that have one cause, as far as their fix shows."""
+
+    shown: tuple[Finding, ...]
+    more: int  # that are like those before
+    fix: str
+
+
+def one_cause(findings: Sequence[Finding]) -> Iterator[Group]:
+    for fix, together in groupby(findings, _fix):
+        runs = [tuple(run) for _, run in groupby(together, lambda each: (each.about, each.level))]
+        for number, run in enumerate(runs, 1):
+            is_last = number == len(runs)
+            yield Group(run[:_MOST_ALIKE], max(0, len(run) - _MOST_ALIKE), fix if is_last else "")
+
+
+def _fix(finding: Finding) -> str:
+    return "" if finding.level is Level.OK else finding.fix

@@ -5,7 +5,10 @@ from typing import Any, Final
 from whenever import Instant
 
 from hibernator.api.core import LEASES
+from hibernator.cli import strays as looking
 from hibernator.cli.doctoring.findings import Finding, Findings, Level, Patient, apply
+from hibernator.kube.client import Client
+from hibernator.kube.errors import ApiError
 from hibernator.operator.app import LEASE
 
 _SILENT: Final = 15.0  # seconds; it is renewed every two
@@ -57,3 +60,22 @@ def _clock(holder: str, skew: float) -> Finding:
     way = "ahead of" if skew > 0 else "behind"
     saw = f"the clock of {holder} is {abs(skew):.0f} s {way} the API server's: schedules are off by as much"
     return Finding("leader clock", level, saw, "Let chrony or systemd-timesyncd set the clock of its node.")
+
+
+_NAMED: Final = 3
+
+
+async def strays(patient: Patient) -> Findings:
+    try:
+        async with Client(patient.asker.credentials) as client:
+            found = await looking.strays(client)
+    except ApiError as error:
+        yield Finding("strays", Level.SKIP, f"sleepers cannot be listed: {error.message}")
+        return
+    if not found:
+        yield Finding("strays", Level.OK, "everything that sleeps is known to its plan")
+        return
+    named = ", ".join(f"{one.sleeper.key} ({one.why})" for one in found[:_NAMED])
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    saw = f"{len(found)} {'item sleeps' if len(found) == 1 else 'items sleep'} without need: {named}{more}"
+    yield Finding("strays", Level.WARN, saw, "hibernator plan strays -A, then with --wake")

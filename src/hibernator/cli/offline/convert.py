@@ -6,21 +6,60 @@ converted is printed, without what the cluster added, so that it can be applied.
 
 import copy
 import re
-from collections.abc import Collection, Sequence
+import shlex
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
 
 from hibernator.api.hibernateplan import Schedule
 from hibernator.api.problem import Problem
-from hibernator.cli.offline import downscaler, embedded, out, sleepinfo
+from hibernator.cli.offline import downscaler, migrate, out, sleepinfo
 from hibernator.cli.offline.checks import timing_mistakes
 from hibernator.cli.offline.commands import Format
-from hibernator.cli.offline.downscaler_leftovers import removals
-from hibernator.cli.offline.drafts import Draft, as_written, is_from_a_cluster
+from hibernator.cli.offline.downscaler_scopes import PREFIX, annotations
+from hibernator.cli.offline.drafts import LAST_APPLIED, Draft, as_written, is_from_a_cluster
 from hibernator.cli.offline.loading.documents import OLD_GROUP, Document, Mistake, load
-from hibernator.cli.offline.loading.writing import write
+from hibernator.cli.offline.loading.yaml_documents import write
 from hibernator.cli.offline.migrate import is_old, migrated
-from hibernator.cli.offline.report import counted, refuse
+from hibernator.cli.offline.out import counted, refuse
 from hibernator.schedule.cron import convert_schedule_to_cron
 from hibernator.schedule.errors import ScheduleError
+
+
+def removals(drafts: Iterable[Draft]) -> list[str]:
+    """The commands that remove them, one for all objects of a namespace with the same annotations."""
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for draft in drafts:
+        left = sorted(set(annotations(draft)) - _applied(draft.document))
+        if left and draft.changed and is_from_a_cluster(draft.document):
+            found.setdefault((draft.written_namespace, tuple(left)), []).append(_resource(draft.document))
+    return [
+        shlex.join(
+            [
+                *("kubectl", "annotate"),
+                *(("-n", namespace) if namespace else ()),
+                *resources,
+                *(f"{PREFIX}{name}-" for name in left),
+            ]
+        )
+        for (namespace, left), resources in found.items()
+    ]
+
+
+def _applied(document: Document) -> set[str]:
+    """Which of them an apply has written, and the next one removes."""
+    written = document.part("metadata", "annotations", LAST_APPLIED)
+    try:
+        applied = msgspec.json.decode(written or "{}")
+        return {key.removeprefix(PREFIX) for key in applied["metadata"]["annotations"]}
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return set()
+
+
+def _resource(document: Document) -> str:
+    group = f".{document.group}" if document.group else ""
+    return f"{document.kind.lower()}{group}/{document.name}"
+
 
 _MARKERS = re.compile(r"\A---[^\n]*\n|^\.\.\.\s*\Z", re.MULTILINE)
 _COMMENT = re.compile(r"(^|\s)#", re.MULTILINE)
@@ -32,7 +71,7 @@ def run(files: Sequence[str], to: Format, *, keep_going: bool = False) -> None:
     if to is Format.OFF_HOURS:
         sleepinfo.convert(drafts)
         downscaler.convert(drafts)
-        embedded.convert(drafts)
+        migrate.take_exceptions_out(drafts)
     converter = _Converter(to, {draft.scope for draft in drafts if draft.problems})
     texts = [text for draft in drafts for text in converter.converted(draft)]
     if loaded.mistakes or not keep_going:  # what cannot be read may be what has to stay awake

@@ -7,8 +7,8 @@ from whenever import Instant
 
 from hibernator.cli import times
 from hibernator.cli.offline import out
+from hibernator.cli.offline.pictures.ink import words
 from hibernator.cli.offline.pictures.terminal import wrapped
-from hibernator.cli.offline.pictures.tones import words
 from hibernator.cli.offline.ranges import years_of
 from hibernator.cli.offline.scene import Resource
 from hibernator.cli.offline.source import Source

@@ -7,19 +7,42 @@ such as an exception whose plan is not among the files, becomes a note.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 
 from hibernator.api.hibernateplan import PlanHolidays, Schedule
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
 from hibernator.api.timewindowscaler import ScalerHolidays
 from hibernator.cli.offline import scalers
-from hibernator.cli.offline.daysoff import days_off
 from hibernator.cli.offline.loading.documents import Document
 from hibernator.schedule.conflicts import governed, reach_of
+from hibernator.schedule.daysoff import DaysOff
 from hibernator.schedule.holidays import Holidays, load_holidays
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.scaler import ScalerTimeline
 from hibernator.schedule.ticks import from_datetime
 from hibernator.schedule.zones import Zone, local_text, zone_of
+
+
+def days_off(config_map: Document, years: range) -> DaysOff:
+    return _read(tuple(sorted(text_data(config_map).items())), years.start, years.stop)
+
+
+def text_data(config_map: Document) -> dict[str, str]:
+    """The entries of a ConfigMap that are text."""
+    data = config_map.part("data")
+    return (
+        {str(key): value for key, value in data.items() if isinstance(value, str)}
+        if isinstance(data, dict)
+        else {}
+    )
+
+
+@lru_cache(maxsize=256)
+def _read(entries: tuple[tuple[str, str], ...], first: int, end: int) -> DaysOff:
+    from hibernator.controllers.daysoff_reading import read_now  # only where there are holidays to read
+
+    return read_now(dict(entries), range(first, end))
+
 
 Block = PlanHolidays | ScalerHolidays | None
 

@@ -7,7 +7,7 @@ from hibernator.cli.exits import CliError
 from hibernator.cli.offline.checks import timing_mistakes
 from hibernator.cli.offline.loading.documents import Document, Mistake, load
 from hibernator.cli.offline.migrate import is_old, migrated, order
-from hibernator.cli.offline.report import refuse
+from hibernator.cli.offline.out import refuse
 from hibernator.cli.offline.scene import Scene, stage
 from hibernator.cli.offline.together import duplicates
 

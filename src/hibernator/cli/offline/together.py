@@ -9,9 +9,8 @@ import msgspec
 from hibernator.api.hibernateplan import Schedule
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
-from hibernator.cli.offline.daysoff import days_off, text_data
 from hibernator.cli.offline.loading.documents import Document, Mistake
-from hibernator.cli.offline.scene import Standing, age, standing_of
+from hibernator.cli.offline.scene import Standing, age, days_off, standing_of, text_data
 from hibernator.schedule.conflicts import overlap
 from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.hints import exception_hints, schedule_hints

@@ -11,8 +11,8 @@ from hibernator.cli.exits import Exit
 from hibernator.cli.offline import out
 from hibernator.cli.offline.checks import mistakes
 from hibernator.cli.offline.loading.documents import OLD_GROUP, Document, load
+from hibernator.cli.offline.out import counted, ordered, sentence
 from hibernator.cli.offline.ranges import years_of
-from hibernator.cli.offline.report import counted, ordered, sentence
 from hibernator.cli.offline.scene import stage
 from hibernator.cli.offline.together import duplicates, hints, holiday_sources, rivals, unreadable_holidays
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from hibernator.cli.offline.loading.scalars import Scalar, plain
+from hibernator.cli.offline.loading.yaml_documents import Scalar, plain
 
 AS_KUBECTL_READS_THEM: list[tuple[str, Scalar]] = [
     ("20:00", "20:00"),

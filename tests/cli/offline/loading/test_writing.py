@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from hibernator.cli.offline.loading.writing import write
-from hibernator.cli.offline.loading.yaml_documents import Parsed, read
+from hibernator.cli.offline.loading.yaml_documents import Parsed, read, write
 
 # YAML cannot hold most control characters, and no Kubernetes document has them.
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="\ufeff"))

@@ -14,10 +14,10 @@ from typing import Any
 
 import yaml
 
-from hibernator.cli.offline.loading import scalars
-
 MAX_DEPTH = 100
 MAX_ALIASED = 100_000
+
+Scalar = str | int | float | bool | None
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MARKER = re.compile(r"^(?:%.*\n)*---(?=\s|$)", re.MULTILINE)
@@ -128,15 +128,15 @@ class _Reader:
     def _fail(self, message: str, event: yaml.Event) -> UnreadableError:
         return UnreadableError(message, self._line(event), _mark(event).column + 1)
 
-    def _scalar(self, event: yaml.ScalarEvent) -> scalars.Scalar:
+    def _scalar(self, event: yaml.ScalarEvent) -> Scalar:
         if event.tag and event.tag.startswith(_TAG) and event.tag not in _KNOWN_TAGS:
             kind = event.tag.removeprefix(_TAG)
             raise self._fail(f"the tag !!{kind} is not understood here; write the value as plain text", event)
         quoted = not event.implicit[0] and event.tag in {None, "!"}
         if quoted or (event.tag and event.tag not in {_TAG + "int", _TAG + "float", _TAG + "bool"}):
-            value: scalars.Scalar = event.value if event.tag != _TAG + "null" else None
+            value: Scalar = event.value if event.tag != _TAG + "null" else None
         else:
-            value = scalars.plain(event.value)
+            value = plain(event.value)
         if isinstance(value, float) and not math.isfinite(value):
             raise self._fail(f"{event.value} is a number that Kubernetes cannot store", event)
         if event.anchor:
@@ -235,7 +235,7 @@ class _Reader:
         return mappings
 
 
-def _key(value: scalars.Scalar) -> str | None:
+def _key(value: Scalar) -> str | None:
     """Keys are text in JSON; kubectl writes numbers and booleans out."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -276,3 +276,81 @@ def _said(error: yaml.MarkedYAMLError, text: str, skipped: int) -> str:
     if error.context and error.context_mark and mark and error.context_mark.line != mark.line:
         said += f", {error.context} that begins on line {error.context_mark.line + 1 + skipped}"
     return said
+
+
+_WORDS: dict[str, Scalar] = {
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE"), False),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
+}
+_WHOLE = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[oO]?([0-7]+)|0[bB]([01]+)|(0|[1-9][0-9]*))")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_BASES = (16, 8, 2, 10)
+_LONGEST = 3 + 64  # a sign, a prefix and 64 binary digits
+_SMALLEST, _BIGGEST = -(2**63), 2**64 - 1
+
+
+def plain(text: str) -> Scalar:
+    """The value of a word without quotes."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in "+-.0123456789":
+        return text
+    digits = text.replace("_", "")
+    whole = _WHOLE.fullmatch(digits)
+    if whole and (integer := _whole_number(whole)) is not None:
+        return integer
+    if _FLOAT.fullmatch(digits) and math.isfinite(number := float(digits)):
+        return _shortest(number)
+    return text
+
+
+def _whole_number(match: re.Match[str]) -> int | None:
+    sign, *by_base = match.groups()
+    if len(match.group()) > _LONGEST:
+        return None
+    number = next(int(digits, base) for digits, base in zip(by_base, _BASES, strict=True) if digits)
+    number = -number if sign == "-" else number
+    return number if _SMALLEST <= number <= _BIGGEST else None
+
+
+def _shortest(number: float) -> float | int:
+    """On its way to the cluster everything becomes JSON, where 2.0 is written as 2."""
+    if number.is_integer() and abs(number) <= _BIGGEST:
+        return int(number)
+    return number
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes whatever kubectl would not read as text: PyYAML would leave `y` and `1e3` bare."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - what was repeated is written out
+        return True
+
+
+def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
+    style = None if plain(value) == value and not value[:1].isdigit() else '"'
+    if "\n" in value.strip():
+        style = "|"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+def _list(dumper: _Dumper, values: list[Any]) -> yaml.SequenceNode:
+    """Lists of words fit on a line: `daysOfWeek: [MON, TUE]`."""
+    short = not any(isinstance(value, dict | list) for value in values)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=short)
+
+
+_Dumper.add_representer(str, _text)
+_Dumper.add_representer(list, _list)
+
+
+def write(document: dict[str, Any]) -> str:
+    """A document in the order of its fields."""
+    text: str = yaml.dump(
+        document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100, default_flow_style=False
+    )
+    return text

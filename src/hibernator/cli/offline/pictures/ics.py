@@ -11,8 +11,8 @@ from typing import Any
 from icalendar import Calendar, Event
 from whenever import Instant
 
+from hibernator.cli.offline.pictures.ink import is_asleep, words
 from hibernator.cli.offline.pictures.strips import Strip
-from hibernator.cli.offline.pictures.tones import is_asleep, words
 from hibernator.cli.offline.scene import Resource
 from hibernator.cli.offline.spells import spell
 from hibernator.schedule.ticks import to_instant

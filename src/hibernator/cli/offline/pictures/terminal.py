@@ -8,7 +8,7 @@ from operator import itemgetter
 from rich.text import Text
 from whenever import Instant
 
-from hibernator.cli.offline.pictures.days import Day, days, within
+from hibernator.cli.offline.pictures.days import Day, days, footnotes, notes, within
 from hibernator.cli.offline.pictures.ink import (
     FEWER,
     MEANINGS,
@@ -19,10 +19,11 @@ from hibernator.cli.offline.pictures.ink import (
     STYLES,
     Ink,
     Look,
+    Tone,
+    is_asleep,
+    tone,
 )
-from hibernator.cli.offline.pictures.notes import footnotes, notes
 from hibernator.cli.offline.pictures.strips import Change, Strip, changes, totals
-from hibernator.cli.offline.pictures.tones import Tone, is_asleep, tone
 from hibernator.schedule.spans import Span
 from hibernator.schedule.ticks import DAY, from_instant
 
