@@ -24,7 +24,7 @@ from hibernator.kube.client import Client
 from hibernator.kube.clock import SystemClock
 from hibernator.kube.controller import Controller, For, Key, Result
 from hibernator.kube.credentials import Credentials
-from hibernator.kube.kubeconfig import Cluster, Place, User
+from hibernator.kube.kubeconfig import Cluster, ResolvedContext, User
 from hibernator.kube.memory import spare_the_caches
 from hibernator.kube.metrics import Metrics
 
@@ -88,7 +88,7 @@ async def runtime(url: str, synced: Synced) -> int:
                 ended.set()
         return Result()
 
-    place = Place("replay", Cluster(server=url, insecure_skip_tls_verify=True), User(), "default")
+    place = ResolvedContext("replay", Cluster(server=url, insecure_skip_tls_verify=True), User(), "default")
     async with Client(Credentials(place), metrics=metrics) as client:
         cache = Cache(client, PLANS, metrics=metrics)
         cache.index("team", lambda plan: (plan.metadata.labels["team"],))

@@ -24,9 +24,9 @@ from hibernator.admission.server import WebhookServer
 from hibernator.admission.webhooks.configurations import MUTATING, VALIDATING
 from hibernator.api.core import SECRETS
 from hibernator.audit.database import Database
+from hibernator.audit.spool import AuditSpool
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
-from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Controller

@@ -24,13 +24,13 @@ from hibernator.audit.checkpoints import (
 )
 from hibernator.audit.database import Database
 from hibernator.audit.event import AuditEvent
+from hibernator.audit.memory import CheckpointMemory
 from hibernator.audit.reading import Filter, Reader
 from hibernator.audit.schema import CHAIN, EVENTS
 from hibernator.audit.sealing import Sealer
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
 from hibernator.audit.verification import verify
-from hibernator.kube.auditmemory import CheckpointMemory
 from hibernator.kube.client import Client
 from hibernator.kube.credentials import find
 from support.cluster import ClusterInTest

@@ -8,7 +8,7 @@ from typing import Any
 from hibernator.audit.chain import Entry
 from hibernator.audit.database import Database
 from hibernator.audit.reading import Filter, Reader
-from hibernator.kube.auditspool import NAME
+from hibernator.audit.spool import NAME
 from support.cluster import ClusterInTest
 from support.connector_scenes import ConnectorScene
 from support.exception_scenes import exception

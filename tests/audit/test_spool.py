@@ -13,10 +13,10 @@ from hibernator.api.core import CONFIG_MAPS
 from hibernator.audit.database import AuditUnavailable, Database
 from hibernator.audit.event import AuditEvent
 from hibernator.audit.reading import Filter, Reader
+from hibernator.audit.spool import NAME, AuditSpool
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
 from hibernator.controllers.auditspool import SpoolReconciler
-from hibernator.kube.auditspool import NAME, AuditSpool
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Key

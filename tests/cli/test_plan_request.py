@@ -21,7 +21,7 @@ from hibernator.cli import leader
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.periods import at_once, period
 from hibernator.cli.plan_request import WAKE, exception, missing
-from hibernator.demo.pace import publish
+from hibernator.kube.clustertime import publish
 from hibernator.operator.app import LEASE
 from support.clock import ManualClock
 from support.cluster import ClusterInTest

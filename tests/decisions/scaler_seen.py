@@ -9,7 +9,7 @@ from whenever import Instant
 from hibernator.api.meta import Condition, ObjectMeta
 from hibernator.api.timewindowscaler import TimeWindowScaler, TimeWindowScalerSpec, TimeWindowScalerStatus
 from hibernator.decisions.conditions import find
-from hibernator.decisions.scaling import Place, Workload
+from hibernator.decisions.scaling import ObjectRef, Workload
 from hibernator.decisions.timewindowscaler_case import Decision, Pace, Seen
 from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays
 from hibernator.schedule.scaler import ScalerTimeline
@@ -19,8 +19,8 @@ MONDAY_10 = Instant("2026-03-02T10:00:00Z")
 MONDAY_18 = Instant("2026-03-02T18:00:00Z")
 
 
-def place(resource: str, name: str = "web") -> Place:
-    return Place(resource=resource, namespace="shop", name=name, resource_version="7")
+def place(resource: str, name: str = "web") -> ObjectRef:
+    return ObjectRef(resource=resource, namespace="shop", name=name, resource_version="7")
 
 
 def deployment(replicas: int, running: int | None = None) -> Workload:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from whenever import Instant, TimeDelta
 
-from hibernator.decisions.approval import Outcome, Person, Place, Request, Vote, over, stand
+from hibernator.decisions.approval import Outcome, Person, Request, Seat, Vote, over, stand
 
 NOON = Instant.from_utc(2026, 1, 29, 12)
 ALICE = Person("alice", "alice@company.com")
@@ -13,11 +13,11 @@ BOB = Person("bob", "bob@company.com", frozenset({"engineeringHead"}))
 CAROL = Person("carol", "carol@company.com", frozenset({"manager"}))
 DAVE = Person("dave", "dave@company.com")
 BOTH = Person("erin", "erin@company.com", frozenset({"engineeringHead", "manager"}))
-TO_BOB, TO_CAROL = Place("email", "bob@company.com"), Place("email", "carol@company.com")
-HEAD, MANAGER = Place("role", "engineeringHead"), Place("role", "manager")
+TO_BOB, TO_CAROL = Seat("email", "bob@company.com"), Seat("email", "carol@company.com")
+HEAD, MANAGER = Seat("role", "engineeringHead"), Seat("role", "manager")
 
 
-def request(*places: Place, **terms: Any) -> Request:
+def request(*places: Seat, **terms: Any) -> Request:
     places = places or (TO_BOB, TO_CAROL)
     given: dict[str, Any] = {
         "requester": ALICE,
@@ -140,7 +140,7 @@ def test_an_approval_of_something_else_does_not_count(change: dict[str, Any]) ->
     ],
 )
 def test_the_requester_cannot_approve_under_any_name(myself: Person) -> None:
-    asked = request(Place("email", myself.email or "alice@company.com"))
+    asked = request(Seat("email", myself.email or "alice@company.com"))
     assert refusal(asked, approval(myself))[0] == "OwnRequest"
 
 
@@ -160,13 +160,11 @@ def test_nobody_approves_where_nobody_knows_who_asked() -> None:
 
 
 def test_the_requester_may_approve_where_the_operator_allows_it() -> None:
-    assert (
-        state(request(Place("email", "alice@company.com"), own_allowed=True), approval(ALICE)) == "Approved"
-    )
+    assert state(request(Seat("email", "alice@company.com"), own_allowed=True), approval(ALICE)) == "Approved"
 
 
 def test_the_requester_may_say_no() -> None:
-    assert state(request(Place("email", "alice@company.com")), rejection(ALICE)) == "Rejected"
+    assert state(request(Seat("email", "alice@company.com")), rejection(ALICE)) == "Rejected"
 
 
 @pytest.mark.parametrize(
@@ -197,8 +195,8 @@ def test_an_address_is_the_same_whatever_its_case_and_another_whatever_it_looks_
 def test_letters_that_only_fold_to_the_same_are_somebody_else_who_agrees_for_nobody(
     asked: str, lookalike: str
 ) -> None:
-    assert refusal(request(Place("email", asked)), approval(Person("x", lookalike)))[0] == "NotAsked"
-    own = request(Place("role", "manager"), requester=Person("me", asked))
+    assert refusal(request(Seat("email", asked)), approval(Person("x", lookalike)))[0] == "NotAsked"
+    own = request(Seat("role", "manager"), requester=Person("me", asked))
     assert refusal(own, approval(Person("x", lookalike, frozenset({"manager"}))))[0] == "OwnRequest"
 
 

@@ -10,7 +10,7 @@ from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from whenever import Instant
 
-from hibernator.decisions.approval import Person, Place, Request, Verdict, Vote, stand
+from hibernator.decisions.approval import Person, Request, Seat, Verdict, Vote, stand
 
 START = Instant.from_utc(2026, 1, 1)
 PATIENCE = 1000  # minutes
@@ -23,7 +23,7 @@ ALIASES = {  # other log-ins, of people who are known by an address
     Person("alias", "User1@X.example", frozenset({"head"})): PEOPLE[1],
     Person("claims", roles=frozenset({"manager"}), extra=(("mail", "USER2@x.example"),)): PEOPLE[2],
 }
-PLACES = (*(Place("role", role) for role in ROLES), *(Place("email", one.email) for one in PEOPLE[:6]))
+PLACES = (*(Seat("role", role) for role in ROLES), *(Seat("email", one.email) for one in PEOPLE[:6]))
 
 
 class Approval(RuleBasedStateMachine):
@@ -33,7 +33,7 @@ class Approval(RuleBasedStateMachine):
         requester=st.sampled_from(PEOPLE),
         own_allowed=st.booleans(),
     )
-    def ask(self, places: list[Place], data: st.DataObject, requester: Person, *, own_allowed: bool) -> None:
+    def ask(self, places: list[Seat], data: st.DataObject, requester: Person, *, own_allowed: bool) -> None:
         self.minute = 0
         self.request = Request(
             requester=requester,
@@ -111,14 +111,14 @@ class Approval(RuleBasedStateMachine):
         """Try every way to seat those who agreed."""
         places = self.request.places
         agreed = [person for person, verdict in self.heard.items() if verdict == "approve"]
-        chairs: list[Place | None] = [*places, *([None] * len(agreed))]
+        chairs: list[Seat | None] = [*places, *([None] * len(agreed))]
         return max(
             sum(place is not None and _fits(place, one) for one, place in zip(agreed, seats, strict=True))
             for seats in set(permutations(chairs, len(agreed)))
         )
 
 
-def _fits(place: Place, person: Person) -> bool:
+def _fits(place: Seat, person: Person) -> bool:
     return place.name in person.roles or place.name == person.email.lower()
 
 

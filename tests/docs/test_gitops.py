@@ -10,14 +10,14 @@ import yaml
 
 from hibernator.controlplane.cluster import KubectlError
 from hibernator.decisions.scaler_mark import ANNOTATION
-from hibernator.decisions.scaling import Horizontal, Keda, Patch, Place, Workload, steps
+from hibernator.decisions.scaling import Horizontal, Keda, ObjectRef, Patch, Workload, steps
 from hibernator.decisions.sleepmark import LABEL, MARK, TRACE
 from hibernator.executors.workloadscaler_kinds import BUILT_IN
 from support.cluster import ClusterInTest
 from tools.gotools import ARGO_CD, FLUX_HELM, FLUX_KUSTOMIZE, crds
 
 PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "gitops.md").read_text(encoding="utf-8")
-PLACE = Place(resource="any", namespace="shop", name="web", resource_version="1")
+PLACE = ObjectRef(resource="any", namespace="shop", name="web", resource_version="1")
 
 
 def block(name: str) -> Any:

@@ -19,12 +19,12 @@ from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.approvals.rego import Rego
 from hibernator.audit.database import Database
+from hibernator.audit.spool import AuditSpool
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
 from hibernator.controllers import shared
 from hibernator.controllers.means import Means
 from hibernator.executors.connectors import Connectors
-from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.cache import Caches
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Controller, Key, Result

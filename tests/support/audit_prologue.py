@@ -9,8 +9,8 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
+from hibernator.audit.spool import NAME as SPOOL
 from hibernator.controlplane.cluster import KubectlError
-from hibernator.kube.auditspool import NAME as SPOOL
 from support.connector_scenes import ConnectorScene
 from support.exception_scenes import exception
 from support.plan_scenes import noop, plan

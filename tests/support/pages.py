@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from hibernator.demo import pace
+from hibernator.kube import clustertime
 from support.clock import ManualClock
 from support.cluster import ClusterInTest
 
@@ -104,5 +104,5 @@ class Shell:
         path.parent.mkdir(exist_ok=True)
         path.write_text(yaml.safe_dump(document), "utf-8")
         if self.clock:
-            pace.publish(path, self.clock.now(), speed=0)
+            clustertime.publish(path, self.clock.now(), speed=0)
         return path

@@ -19,6 +19,7 @@ from aiobotocore.session import AioSession
 
 from hibernator.api.hibernateplan import PLANS
 from hibernator.audit.database import Database
+from hibernator.audit.spool import AuditSpool
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
 from hibernator.controllers import hibernateplan_metrics
@@ -31,7 +32,6 @@ from hibernator.executors.every import executors
 from hibernator.executors.gcp import GcpProject
 from hibernator.executors.logins import Doors, Login
 from hibernator.kube import credentials
-from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.cache import Caches
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Controller, Key

@@ -13,12 +13,12 @@ from pathlib import Path
 from hibernator.approvals.people import Naming
 from hibernator.approvals.rego import Rego
 from hibernator.audit.database import Database
+from hibernator.audit.spool import AuditSpool
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
 from hibernator.controllers.means import Means
 from hibernator.controllers.remediation import remediation_controllers
 from hibernator.kube import credentials
-from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.cache import Caches
 from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, Key

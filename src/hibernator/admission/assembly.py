@@ -25,7 +25,7 @@ from hibernator.admission.server import WebhookServer
 from hibernator.admission.webhooks import configurations, deletion, stamping, validation
 from hibernator.api.conversion import converted
 from hibernator.api.timewindowscaler import SCALERS
-from hibernator.kube.auditspool import AuditSpool
+from hibernator.audit.spool import AuditSpool
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock, SystemClock
 from hibernator.kube.controller import Controller, Key, Source, Watches

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from whenever import Instant
 
-from hibernator.controlplane.issuing import certificate, key_usage
+from hibernator.certificates import certificate, key_usage
 
 _AUTHORITY = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hibernator webhook authority")])
 _SERVER = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hibernator webhooks")])

@@ -8,10 +8,10 @@ from typing import Final
 
 from hibernator.admission.policies import CLEANERS, USER, Check, Policy, administrator, listed
 from hibernator.api.core import CONFIG_MAPS
-from hibernator.kube import auditmemory, auditspool
+from hibernator.audit import memory, spool
 
 _NAME: Final = "hibernator-audit-data"
-_OURS: Final = (auditmemory.NAME, auditspool.NAME)
+_OURS: Final = (memory.NAME, spool.NAME)
 
 
 def _is_ours(of: str) -> str:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from hibernator.api.kind import Kind
+from hibernator.api.kind import DOMAIN, Kind
 from hibernator.api.meta import (
     Conditions,
     Journal,
@@ -105,4 +105,4 @@ class CloudProvider(Object, kw_only=True):
     )
 
 
-PROVIDERS = Kind(CloudProvider, "hibernator.ardikabs.com", "v1alpha1", "CloudProvider", "cloudproviders")
+PROVIDERS = Kind(CloudProvider, DOMAIN, "v1alpha1", "CloudProvider", "cloudproviders")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from hibernator.api.kind import Kind
+from hibernator.api.kind import DOMAIN, Kind
 from hibernator.api.meta import SHORT_NAME, ConnectorReference, Model, Object, rule, says
 from hibernator.api.planstatus import LONGEST_NAME, MOST_TARGETS, HibernatePlanStatus
 from hibernator.api.windows import (
@@ -330,4 +330,4 @@ class HibernatePlan(Object, kw_only=True):
     )
 
 
-PLANS = Kind(HibernatePlan, "hibernator.ardikabs.com", "v1alpha1", "HibernatePlan", "hibernateplans")
+PLANS = Kind(HibernatePlan, DOMAIN, "v1alpha1", "HibernatePlan", "hibernateplans")

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from hibernator.api.kind import Kind
+from hibernator.api.kind import DOMAIN, Kind
 from hibernator.api.meta import (
     OBJECT_NAME,
     Conditions,
@@ -77,4 +77,4 @@ class K8SCluster(Object, kw_only=True):
     )
 
 
-CLUSTERS = Kind(K8SCluster, "hibernator.ardikabs.com", "v1alpha1", "K8SCluster", "k8sclusters")
+CLUSTERS = Kind(K8SCluster, DOMAIN, "v1alpha1", "K8SCluster", "k8sclusters")

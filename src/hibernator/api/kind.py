@@ -1,16 +1,18 @@
 """What the client needs to know to talk about a kind of object: where it lives and how it decodes."""
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from hibernator.api.meta import Object
 
 T = TypeVar("T", bound=Object)
 
+DOMAIN: Final = "hibernator.ardikabs.com"  # of our kinds, labels, annotations and finalizers
+
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[T]):
-    """A kind of object, as `PLANS = Kind(HibernatePlan, "hibernator.ardikabs.com", "v1alpha1", …)`."""
+    """A kind of object, as `PLANS = Kind(HibernatePlan, DOMAIN, "v1alpha1", …)`."""
 
     type: type[T]
     group: str

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from hibernator.api.kind import Kind
+from hibernator.api.kind import DOMAIN, Kind
 from hibernator.api.meta import (
     OBJECT_NAME,
     Conditions,
@@ -301,6 +301,4 @@ class ScheduleException(Object, kw_only=True):
     )
 
 
-EXCEPTIONS = Kind(
-    ScheduleException, "hibernator.ardikabs.com", "v1alpha1", "ScheduleException", "scheduleexceptions"
-)
+EXCEPTIONS = Kind(ScheduleException, DOMAIN, "v1alpha1", "ScheduleException", "scheduleexceptions")

@@ -19,7 +19,7 @@ from whenever import Instant
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
-from hibernator.decisions.approval import DONE, Person, Place, Refusal, Verdict, Vote, over
+from hibernator.decisions.approval import DONE, Person, Refusal, Seat, Verdict, Vote, over
 from hibernator.decisions.conditions import whole_second
 from hibernator.decisions.scheduleexception_request import settled, spec_hash
 from hibernator.kube.client import Client
@@ -154,7 +154,7 @@ def _entry(exception: ScheduleException, vote: Vote) -> Mapping[str, Any]:
         "groups": list(by.groups),
         "extra": dict(by.extra),
     }
-    named = [email for email in exception.spec.approver_emails if Place("email", email).fits(vote.by)]
+    named = [email for email in exception.spec.approver_emails if Seat("email", email).fits(vote.by)]
     entry: dict[str, Any] = {key: word for key, word in words.items() if word}
     if named:
         entry["email"] = named[0]

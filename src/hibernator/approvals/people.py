@@ -7,7 +7,7 @@ own about who may approve what.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 import yaml
@@ -18,6 +18,10 @@ from hibernator.api.scheduleexception import ScheduleException
 from hibernator.decisions.approval import Person, mailbox
 from hibernator.decisions.scheduleexception_request import requester, requester_claims, voters
 from hibernator.kube.client import Client
+
+if TYPE_CHECKING:  # commands do without the cache
+    from hibernator.api.core import ConfigMap
+    from hibernator.kube.cache import Cache
 
 MOST_GROUPS: Final = 64
 LONGEST_CLAIM: Final = 254
@@ -168,3 +172,28 @@ async def who_am_i(client: Client, directory: Directory) -> Person:
     """The same, with what else is known of them that a role or an address may go by."""
     found = (await client.create(_REVIEWS, {})).status.user_info
     return directory.person(found.username, own_groups(found.groups), addresses(found.extra))
+
+
+class People:
+    """The directory as the operator's ConfigMaps have it at each moment."""
+
+    def __init__(
+        self, naming: Naming, roles: "Cache[ConfigMap]", emails: "Cache[ConfigMap] | None" = None
+    ) -> None:
+        self._naming = naming
+        self._roles = roles
+        self._emails = emails
+        self._read: tuple[object, Directory] | None = None
+
+    def directory(self) -> Directory:
+        roles = tuple(self._roles.values())
+        emails = () if self._emails is None else tuple(self._emails.values())
+        made_of = tuple((one.metadata.uid, one.metadata.resource_version) for one in (*roles, *emails))
+        if self._read is None or self._read[0] != made_of:
+            found = Directory(
+                self._naming,
+                emails={user: email for one in emails for user, email in read_emails(one.data).items()},
+                roles={role: members for one in roles for role, members in read_roles(one.data).items()},
+            )
+            self._read = made_of, found
+        return self._read[1]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from hibernator.cli.exits import CliError, Exit
-from hibernator.cli.options import Place
+from hibernator.cli.options import ClusterOptions
 
 if TYPE_CHECKING:
     from hibernator.kube.client import Client
@@ -28,7 +28,11 @@ class Session:
 
 
 def talk(
-    question: Callable[[Session], Awaitable[R]], place: Place, *, role: str = "", everywhere: bool = False
+    question: Callable[[Session], Awaitable[R]],
+    place: ClusterOptions,
+    *,
+    role: str = "",
+    everywhere: bool = False,
 ) -> R:
     """Ask the cluster something; what goes wrong becomes a sentence and an exit code.
 

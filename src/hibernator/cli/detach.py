@@ -3,7 +3,7 @@
 import typer
 
 from hibernator.cli.cluster import Session, talk
-from hibernator.cli.options import Context, Kubeconfig, Place
+from hibernator.cli.options import ClusterOptions, Context, Kubeconfig
 
 
 def detach(kubeconfig: Kubeconfig = None, context: Context = None) -> None:
@@ -18,6 +18,6 @@ def detach(kubeconfig: Kubeconfig = None, context: Context = None) -> None:
 
         return await take_back(session.client)
 
-    place = Place(kubeconfig=kubeconfig, context=context)
+    place = ClusterOptions(kubeconfig=kubeconfig, context=context)
     for sentence in talk(run, place) or ("There was nothing to take back.",):
         typer.echo(sentence)

@@ -13,7 +13,7 @@ from hibernator.cli.deciding import Deciding, refused
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.lazy import group
 from hibernator.cli.names import names_of
-from hibernator.cli.options import FORMS, Chosen, Comment, Listing, Output, Place, spread
+from hibernator.cli.options import FORMS, Chosen, ClusterOptions, Comment, Listing, Output, spread
 
 if TYPE_CHECKING:
     from hibernator.cli.exception_view import Sight
@@ -44,7 +44,7 @@ _WINDOW: Final = re.compile(r"(\d{1,2}:\d{2})-(\d{1,2}:\d{2})\s+([A-Za-z]+(?:\s*
 @spread
 def list_(
     listing: Listing,
-    place: Place,
+    place: ClusterOptions,
     names: Names = None,
     pending: Annotated[bool, typer.Option("--pending", help="Only those that wait for approval.")] = False,
     mine: Annotated[
@@ -65,7 +65,7 @@ def list_(
     from hibernator.approvals.people import Directory, who_am_i
     from hibernator.cli.exception_list import Filter, columns
     from hibernator.cli.listing import show_list
-    from hibernator.demo.pace import clock_of
+    from hibernator.kube.clustertime import clock_of
 
     chosen = Filter(pending=pending, role=role, state=state)
 
@@ -80,7 +80,7 @@ def list_(
 @spread
 def view(
     name: Name,
-    place: Place,
+    place: ClusterOptions,
     output: Chosen = Output.TABLE,
 ) -> None:
     """Show everything about an exception: what it changes, who must agree, and what was done.
@@ -100,7 +100,7 @@ def view(
 @spread
 def approve(
     name: Name,
-    place: Place,
+    place: ClusterOptions,
     deciding: Deciding,
     comment: Comment = "",
 ) -> None:
@@ -118,7 +118,7 @@ def approve(
 def reject(
     name: Name,
     reason: Annotated[str, typer.Argument(help="Why not; those who asked will read it.", metavar="REASON")],
-    place: Place,
+    place: ClusterOptions,
     deciding: Deciding,
 ) -> None:
     """Reject an exception, in your own name, after you have seen it. One rejection ends it.
@@ -146,7 +146,7 @@ def create(
         ExceptionType,
         typer.Option("--type", help="`extend` sleeps more, `suspend` stays awake, `replace` starts afresh."),
     ],
-    place: Place,
+    place: ClusterOptions,
     until: Annotated[
         str | None,
         typer.Option("--until", help=f"Until when: {FORMS}. Local times are in the plan's zone."),
@@ -193,7 +193,7 @@ def create(
     from hibernator.cli.periods import EVERY_DAY, period
     from hibernator.cli.spoken import shown_with_distance
     from hibernator.decisions.scheduleexception_request import requester_notes
-    from hibernator.demo.pace import now
+    from hibernator.kube.clustertime import now
 
     valid, asked_at = period(from_, for_, until), now(place.kubeconfig)
     windows = [_window(text) for text in window or ()] or EVERY_DAY
@@ -231,7 +231,7 @@ def create(
 
 @app.command()
 @spread
-def submit(name: Name, place: Place) -> None:
+def submit(name: Name, place: ClusterOptions) -> None:
     """Submit a draft; from then on it cannot be changed, only cancelled."""
     done = _set(name, "draft", False, place)
     typer.echo(f"{name} {'is' if done else 'was already'} submitted")
@@ -239,13 +239,13 @@ def submit(name: Name, place: Place) -> None:
 
 @app.command()
 @spread
-def cancel(name: Name, place: Place) -> None:
+def cancel(name: Name, place: ClusterOptions) -> None:
     """Call off an exception that you asked for. That cannot be taken back."""
     done = _set(name, "cancelled", True, place)
     typer.echo(f"{name} {'is' if done else 'was already'} cancelled")
 
 
-def _look(name: str, place: Place, role: str) -> "Sight":
+def _look(name: str, place: ClusterOptions, role: str) -> "Sight":
     from hibernator.cli import exception_view
 
     async def ask(session: Session) -> "Sight":
@@ -254,21 +254,21 @@ def _look(name: str, place: Place, role: str) -> "Sight":
     return talk(ask, place, role=role)
 
 
-def _show(sight: "Sight", place: Place) -> None:
+def _show(sight: "Sight", place: ClusterOptions) -> None:
     from hibernator.cli import exception_view
     from hibernator.cli.offline import out
-    from hibernator.demo.pace import now
+    from hibernator.kube.clustertime import now
 
     console = out.console(None)
     out.lines(console, exception_view.lines(sight, console.width, out.ink(console), now(place.kubeconfig)))
 
 
-def _decide(name: str, verdict: "Verdict", reason: str, place: Place, deciding: Deciding) -> None:
+def _decide(name: str, verdict: "Verdict", reason: str, place: ClusterOptions, deciding: Deciding) -> None:
     from hibernator.approvals.decision import NotAcceptedError, decide, matter_of
     from hibernator.approvals.people import Directory, who_am_i
     from hibernator.cli.exception_word import heard
     from hibernator.decisions.approval import DONE
-    from hibernator.demo.pace import now
+    from hibernator.kube.clustertime import now
 
     view = f"hibernator exception view {name}{place.options}"
     deciding.check_usage(view)
@@ -288,7 +288,7 @@ def _decide(name: str, verdict: "Verdict", reason: str, place: Place, deciding: 
         raise refused(error, name, view) from error
 
 
-def _set(name: str, field: str, value: bool, place: Place) -> bool:
+def _set(name: str, field: str, value: bool, place: ClusterOptions) -> bool:
     async def ask(session: Session) -> bool:
         found = await session.client.get(EXCEPTIONS, name, session.namespace)
         if getattr(found.spec, field) is value:

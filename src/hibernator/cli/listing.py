@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.cli.cluster import Session, talk
-from hibernator.cli.options import Listing, Output, Place
+from hibernator.cli.options import ClusterOptions, Listing, Output
 from hibernator.cli.output import Column, Table, show, show_one
 
 T = TypeVar("T", bound=Object)
@@ -27,7 +27,7 @@ def show_list(
     kind: Kind[T],
     columns: Sequence[Column[T]],
     listing: Listing,
-    place: Place,
+    place: ClusterOptions,
     *,
     names: Sequence[str] = (),
     wanted: Callable[[Session], Awaitable[Lets[T]]] = everything,

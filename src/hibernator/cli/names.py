@@ -8,7 +8,7 @@ import typer
 
 from hibernator.cli.cluster import Session, talk
 from hibernator.cli.exits import CliError
-from hibernator.cli.options import Place
+from hibernator.cli.options import ClusterOptions
 
 _PATIENCE_SECONDS: Final = 3.0
 
@@ -29,7 +29,7 @@ def names_of(kind: str) -> Callable[[typer.Context, str], list[str]]:
 
         given = {key: ctx.params.get(key) for key in ("kubeconfig", "context", "namespace")}
         with suppress(CliError, TimeoutError):
-            found = talk(ask, Place(**given))
+            found = talk(ask, ClusterOptions(**given))
             return sorted(one.metadata.name for one in found if one.metadata.name.startswith(incomplete))
         return []
 

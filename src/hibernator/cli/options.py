@@ -2,7 +2,7 @@
 
     @app.command()
     @spread
-    def describe(name: Name, place: Place) -> None: ...
+    def describe(name: Name, place: ClusterOptions) -> None: ...
 
 Typer sees every option of a bundle by itself, as if the command had it; the command gets one value.
 """
@@ -42,7 +42,7 @@ Comment = Annotated[str, typer.Option("--comment", help="What to say along with 
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ClusterOptions:
     """Which cluster, and where in it."""
 
     namespace: Namespace = None

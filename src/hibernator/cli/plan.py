@@ -12,7 +12,16 @@ from hibernator.cli.cluster import Session, talk
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.lazy import group
 from hibernator.cli.names import names_of
-from hibernator.cli.options import FORMS, Chosen, Everywhere, Listing, Output, Patience, Place, spread
+from hibernator.cli.options import (
+    FORMS,
+    Chosen,
+    ClusterOptions,
+    Everywhere,
+    Listing,
+    Output,
+    Patience,
+    spread,
+)
 
 if TYPE_CHECKING:
     from hibernator.api.hibernateplan import HibernatePlan
@@ -42,7 +51,7 @@ Until = Annotated[
 @spread
 def list_(
     listing: Listing,
-    place: Place,
+    place: ClusterOptions,
     names: Names = None,
 ) -> None:
     """List plans with their phase and their next transition.
@@ -52,7 +61,7 @@ def list_(
     from hibernator.api.hibernateplan import PLANS
     from hibernator.cli.listing import show_list
     from hibernator.cli.plan_list import columns
-    from hibernator.demo.pace import clock_of
+    from hibernator.kube.clustertime import clock_of
 
     show_list(PLANS, columns(clock_of(place.kubeconfig)), listing, place, names=names or ())
 
@@ -61,14 +70,14 @@ def list_(
 @spread
 def describe(
     name: Name,
-    place: Place,
+    place: ClusterOptions,
     output: Chosen = Output.TABLE,
 ) -> None:
     """Say in words where a plan stands, what it works on and what its nights have saved."""
     from hibernator.api.hibernateplan import PLANS
     from hibernator.cli.output import show_one
     from hibernator.cli.plan_words import describe_lines
-    from hibernator.demo.pace import now
+    from hibernator.kube.clustertime import now
 
     plan = talk(
         lambda session: session.client.get(PLANS, name, session.namespace),
@@ -85,7 +94,7 @@ def describe(
 @spread
 def suspend(
     name: Name,
-    place: Place,
+    place: ClusterOptions,
     until: Until = None,
     reason: Why = "",
 ) -> None:
@@ -95,7 +104,7 @@ def suspend(
     """
     from hibernator.cli.spoken import shown_with_distance
     from hibernator.cli.times import parse
-    from hibernator.demo.pace import now
+    from hibernator.kube.clustertime import now
 
     moment, asked_at, told = parse("--until", until), now(place.kubeconfig), ""
 
@@ -113,7 +122,7 @@ def suspend(
 
 @app.command()
 @spread
-def resume(name: Name, place: Place) -> None:
+def resume(name: Name, place: ClusterOptions) -> None:
     """Let a suspended plan follow its schedule again, from where the clock says that it should be."""
     body = {"spec": {"suspend": False, "suspendUntil": None, "suspendReason": None}}
     _patch(name, lambda _plan: body, place)
@@ -122,7 +131,7 @@ def resume(name: Name, place: Place) -> None:
 
 @app.command()
 @spread
-def retry(name: Name, place: Place) -> None:
+def retry(name: Name, place: ClusterOptions) -> None:
     """Try the targets of a plan again that failed for good."""
     from whenever import Instant
 
@@ -141,7 +150,7 @@ def retry(name: Name, place: Place) -> None:
 
 @app.command()
 @spread
-def logs(name: Name, place: Place) -> None:
+def logs(name: Name, place: ClusterOptions) -> None:
     """Show what became of a plan lately, oldest first, from its Events."""
     from hibernator.api.hibernateplan import PLANS
     from hibernator.cli.plan_words import events_lines
@@ -157,7 +166,7 @@ def logs(name: Name, place: Place) -> None:
 @spread
 def restore_data(
     name: Name,
-    place: Place,
+    place: ClusterOptions,
     output: Chosen = Output.TABLE,
 ) -> None:
     """Show everything that a plan has put to sleep, with what it will be woken to."""
@@ -172,7 +181,7 @@ def restore_data(
 @app.command()
 @spread
 def strays(
-    place: Place,
+    place: ClusterOptions,
     everywhere: Everywhere = False,
     wake_them: Annotated[
         bool, typer.Option("--wake", help="Wake them, each to what it was. Needs no operator.")
@@ -214,7 +223,7 @@ async def _wake_all(session: Session, found: Sequence["Sleeper"]) -> tuple[list[
 @spread
 def wake(
     name: Name,
-    place: Place,
+    place: ClusterOptions,
     patience: Patience,
     for_: For = None,
     until: Until = None,
@@ -284,7 +293,7 @@ def _wake_only(
 @spread
 def sleep(
     name: Name,
-    place: Place,
+    place: ClusterOptions,
     patience: Patience,
     for_: For = None,
     until: Until = None,
@@ -315,10 +324,10 @@ def sleep(
 
 
 def _request(
-    name: str, wish: "Wish", period: "Period", reason: str, patience: Patience, place: Place
+    name: str, wish: "Wish", period: "Period", reason: str, patience: Patience, place: ClusterOptions
 ) -> None:
     from hibernator.cli.plan_request import request
-    from hibernator.demo.pace import now
+    from hibernator.kube.clustertime import now
 
     asked_at, longest = now(place.kubeconfig), patience.seconds
     talk(
@@ -331,7 +340,7 @@ def _request(
 def _patch(
     name: str,
     change: Callable[["HibernatePlan"], Mapping[str, object]],
-    place: Place,
+    place: ClusterOptions,
 ) -> None:
     from hibernator.api.hibernateplan import PLANS
 

@@ -9,7 +9,7 @@ from hibernator.cli.cluster import Session, talk
 from hibernator.cli.deciding import Deciding, refused
 from hibernator.cli.lazy import group
 from hibernator.cli.names import names_of
-from hibernator.cli.options import Chosen, Comment, Listing, Output, Place, spread
+from hibernator.cli.options import Chosen, ClusterOptions, Comment, Listing, Output, spread
 
 if TYPE_CHECKING:
     from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
@@ -42,7 +42,7 @@ Names = Annotated[
 @spread
 def list_(
     listing: Listing,
-    place: Place,
+    place: ClusterOptions,
     names: Names = None,
     pending: Annotated[bool, typer.Option("--pending", help="Only those that are not decided.")] = False,
     mine: Annotated[
@@ -57,7 +57,7 @@ def list_(
     from hibernator.approvals.people import Directory, who_am_i
     from hibernator.cli.listing import show_list
     from hibernator.cli.remediation_view import asks, columns, order
-    from hibernator.demo.pace import clock_of
+    from hibernator.kube.clustertime import clock_of
 
     async def wanted(session: Session) -> Callable[["RemediationApprovalRequest"], bool]:
         me = await who_am_i(session.client, Directory()) if mine else None
@@ -71,7 +71,7 @@ def list_(
 @spread
 def view(
     name: Name,
-    place: Place,
+    place: ClusterOptions,
     output: Chosen = Output.TABLE,
 ) -> None:
     """Show a request with what was found, what would be done, who is asked and until when.
@@ -92,7 +92,7 @@ def view(
 @spread
 def approve(
     name: Name,
-    place: Place,
+    place: ClusterOptions,
     deciding: Deciding,
     comment: Comment = "",
 ) -> None:
@@ -110,7 +110,7 @@ def approve(
 def reject(
     name: Name,
     reason: Annotated[str, typer.Argument(help="Why not.", metavar="REASON")],
-    place: Place,
+    place: ClusterOptions,
     deciding: Deciding,
 ) -> None:
     """Reject a remediation, in your own name, after you have seen it. The first decision is final.
@@ -122,7 +122,7 @@ def reject(
     _decide(name, "reject", reason, place, deciding)
 
 
-def _look(name: str, place: Place, role: str) -> "Sight":
+def _look(name: str, place: ClusterOptions, role: str) -> "Sight":
     from hibernator.api.aianalysis import ANALYSES
     from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
     from hibernator.cli.remediation_view import Sight
@@ -147,13 +147,13 @@ def _show(sight: "Sight") -> None:
         typer.echo(printable(line))
 
 
-def _decide(name: str, verdict: "Verdict", reason: str, place: Place, deciding: Deciding) -> None:
+def _decide(name: str, verdict: "Verdict", reason: str, place: ClusterOptions, deciding: Deciding) -> None:
     from hibernator.approvals.decision import NotAcceptedError
     from hibernator.approvals.people import Directory, who_am_i
     from hibernator.approvals.remediation import decide, matter_of
     from hibernator.cli.remediation_word import heard
     from hibernator.decisions.approval import DONE
-    from hibernator.demo.pace import now
+    from hibernator.kube.clustertime import now
 
     view = f"hibernator remediation view {name}{place.options}"
     deciding.check_usage(view)

@@ -7,7 +7,7 @@ import typer
 from hibernator.cli.cluster import Session, talk
 from hibernator.cli.lazy import group
 from hibernator.cli.names import names_of
-from hibernator.cli.options import Listing, Place, spread
+from hibernator.cli.options import ClusterOptions, Listing, spread
 
 if TYPE_CHECKING:
     from hibernator.api.timewindowscaler import TimeWindowScaler
@@ -33,7 +33,7 @@ Names = Annotated[
 @spread
 def list_(
     listing: Listing,
-    place: Place,
+    place: ClusterOptions,
     names: Names = None,
 ) -> None:
     """List scalers with the window that holds now and the next change.
@@ -43,14 +43,14 @@ def list_(
     from hibernator.api.timewindowscaler import SCALERS
     from hibernator.cli.listing import show_list
     from hibernator.cli.scaler_list import columns
-    from hibernator.demo.pace import clock_of
+    from hibernator.kube.clustertime import clock_of
 
     show_list(SCALERS, columns(clock_of(place.kubeconfig)), listing, place, names=names or ())
 
 
 @app.command()
 @spread
-def describe(name: Name, place: Place) -> None:
+def describe(name: Name, place: ClusterOptions) -> None:
     """Say in words what a scaler does now and why.
 
     For example: `hibernator scaler describe office-hours -n shop`
@@ -85,19 +85,19 @@ def describe(name: Name, place: Place) -> None:
 
 @app.command()
 @spread
-def pause(name: Name, place: Place) -> None:
+def pause(name: Name, place: ClusterOptions) -> None:
     """Let a scaler watch and report, but not touch its target."""
     _set_pause(name, place, paused=True)
 
 
 @app.command()
 @spread
-def resume(name: Name, place: Place) -> None:
+def resume(name: Name, place: ClusterOptions) -> None:
     """Let a paused scaler work again."""
     _set_pause(name, place, paused=False)
 
 
-def _set_pause(name: str, place: Place, *, paused: bool) -> None:
+def _set_pause(name: str, place: ClusterOptions, *, paused: bool) -> None:
     from hibernator.api.timewindowscaler import SCALERS
 
     async def ask(session: Session) -> bool:

@@ -6,7 +6,7 @@ import typer
 
 from hibernator.cli.cluster import Session, talk
 from hibernator.cli.exits import CliError, Exit
-from hibernator.cli.options import Context, Kubeconfig, Place
+from hibernator.cli.options import ClusterOptions, Context, Kubeconfig
 
 
 def uninstall(
@@ -26,7 +26,7 @@ def uninstall(
     from hibernator.cli import uninstalling
     from hibernator.cli.times import seconds
 
-    longest, place = seconds("--timeout", timeout), Place(kubeconfig=kubeconfig, context=context)
+    longest, place = seconds("--timeout", timeout), ClusterOptions(kubeconfig=kubeconfig, context=context)
     seen = talk(lambda session: uninstalling.look(session.client), place)
     for step in uninstalling.steps(seen):
         typer.echo(f"would {step}" if dry_run else f"will {step}")

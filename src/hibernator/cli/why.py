@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from hibernator.cli.cluster import Session, talk
-from hibernator.cli.options import Place, spread
+from hibernator.cli.options import ClusterOptions, spread
 
 
 @spread
@@ -14,7 +14,7 @@ def why(
         str,
         typer.Argument(metavar="KIND/NAME", help="The workload: deploy/web, sts/db, ds/agent, cj/report."),
     ],
-    place: Place,
+    place: ClusterOptions,
 ) -> None:
     """Say which plan or scaler covers a workload, why it is as it is, until when, and who requested it.
 
@@ -23,7 +23,7 @@ def why(
     from hibernator.cli.output import printable
     from hibernator.cli.why_sight import look, named
     from hibernator.cli.why_words import lines
-    from hibernator.demo.pace import now
+    from hibernator.kube.clustertime import now
 
     kind, name = named(workload)
 

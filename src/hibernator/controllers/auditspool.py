@@ -4,9 +4,9 @@ from typing import Final
 
 from hibernator.api.core import CONFIG_MAPS, ConfigMap
 from hibernator.audit.database import AuditUnavailable
+from hibernator.audit.spool import NAME, read
 from hibernator.audit.trail import Trail
 from hibernator.controllers.means import Means
-from hibernator.kube.auditspool import NAME, read
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Controller, For, Key, Result

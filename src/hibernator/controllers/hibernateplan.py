@@ -19,6 +19,7 @@ from hibernator.api.plan_checks import check_plan
 from hibernator.api.planstatus import HibernatePlanStatus
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleException
+from hibernator.audit.spool import AuditSpool
 from hibernator.audit.trail import Trail
 from hibernator.controllers import journal_audit, shared
 from hibernator.controllers.daysoff import DaysOffBook
@@ -47,7 +48,6 @@ from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL
 from hibernator.decisions.hibernateplan_status import Outcome, standing
 from hibernator.decisions.hibernateplan_words import notices
 from hibernator.executors.registry import Registry
-from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock

@@ -14,11 +14,11 @@ from hibernator.api.kind import Kind
 from hibernator.api.meta import Object, Transition
 from hibernator.audit.asked import deleter
 from hibernator.audit.event import OPERATOR, AuditEvent, Resource, event, person, transition_id
+from hibernator.audit.spool import AuditSpool
 from hibernator.audit.trail import Trail
 from hibernator.audit.types import EVENT_TYPES
 from hibernator.decisions.author import author
 from hibernator.decisions.journal import USER
-from hibernator.kube.auditspool import AuditSpool
 
 _BY_SOMEBODY: Final = frozenset({"created", "changed", "paused", "resumed", "suspended", "retried"})
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from hibernator.audit.spool import AuditSpool
 from hibernator.audit.trail import Trail
 from hibernator.controllers.daysoff import DaysOffBook
-from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.cache import Caches
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock

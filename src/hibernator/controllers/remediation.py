@@ -9,7 +9,7 @@ from hibernator.api.aianalysis import ANALYSES, AIAnalysis
 from hibernator.api.core import CONFIG_MAPS, ConfigMap
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
 from hibernator.api.remediationrequest import REMEDIATIONS
-from hibernator.approvals.people import Naming
+from hibernator.approvals.people import Naming, People
 from hibernator.approvals.rego import Rego
 from hibernator.audit.event import Resource, event
 from hibernator.audit.trail import Trail
@@ -17,7 +17,6 @@ from hibernator.controllers.aianalysis import AnalysisReconciler
 from hibernator.controllers.means import Means
 from hibernator.controllers.remediationapprovalrequest import BY_ANALYSIS, RequestReconciler
 from hibernator.controllers.remediationrequest import BY_REMEDIATION, RemediationReconciler
-from hibernator.controllers.scheduleexception import People
 from hibernator.kube.cache import Cache
 from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, For, Key, Owns, Result, Watches

@@ -10,9 +10,9 @@ from hibernator.api.aianalysis import AIAnalysis
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Model, Object, ObjectMeta
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
+from hibernator.approvals.people import People
 from hibernator.audit.trail import Trail
 from hibernator.controllers.remediation_audit import given, record, request_events
-from hibernator.controllers.scheduleexception import People
 from hibernator.decisions.author import author
 from hibernator.decisions.remediationapprovalrequest import Decision, Seen, decide, said
 from hibernator.decisions.remediationrequest import asks_about

@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from hibernator.api.core import CONFIG_MAPS, ConfigMap
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.scheduleexception import EXCEPTIONS, Impact, ScheduleException
-from hibernator.approvals.people import Directory, Naming, everybody, read_emails, read_roles
+from hibernator.approvals.people import Naming, People, everybody
 from hibernator.audit.database import AuditUnavailable
+from hibernator.audit.spool import AuditSpool
 from hibernator.audit.trail import Trail
 from hibernator.controllers import shared
 from hibernator.controllers.daysoff import DaysOffBook
@@ -26,7 +27,6 @@ from hibernator.controllers.scheduleexception_line import Line
 from hibernator.decisions.impact import impact, workloads
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL, Decision, Seen, decide
 from hibernator.decisions.scheduleexception_request import Rules
-from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
@@ -35,31 +35,6 @@ from hibernator.kube.events import Recorder
 from hibernator.kube.objects import Objects
 from hibernator.schedule.holidays import load_holidays
 from hibernator.schedule.problems import check_exception, check_schedule
-
-
-class People:
-    """The directory as the operator's ConfigMaps have it at each moment."""
-
-    def __init__(
-        self, naming: Naming, roles: Cache[ConfigMap], emails: Cache[ConfigMap] | None = None
-    ) -> None:
-        self._naming = naming
-        self._roles = roles
-        self._emails = emails
-        self._read: tuple[object, Directory] | None = None
-
-    def directory(self) -> Directory:
-        roles = tuple(self._roles.values())
-        emails = () if self._emails is None else tuple(self._emails.values())
-        made_of = tuple((one.metadata.uid, one.metadata.resource_version) for one in (*roles, *emails))
-        if self._read is None or self._read[0] != made_of:
-            found = Directory(
-                self._naming,
-                emails={user: email for one in emails for user, email in read_emails(one.data).items()},
-                roles={role: members for one in roles for role, members in read_roles(one.data).items()},
-            )
-            self._read = made_of, found
-        return self._read[1]
 
 
 class ExceptionReconciler:

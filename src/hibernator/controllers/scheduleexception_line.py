@@ -15,7 +15,7 @@ from hibernator.decisions.scheduleexception import Crowd
 from hibernator.decisions.scheduleexception_line import (
     MOST_OF_PLAN,
     MOST_OF_REQUESTER,
-    Place,
+    Turn,
     is_open,
     place,
 )
@@ -32,8 +32,8 @@ class Line:
 
     def __init__(self, exceptions: Store[ScheduleException]) -> None:
         self._exceptions = exceptions
-        self._by_plan: defaultdict[str, list[Place]] = defaultdict(list)  # of each requester the first ones
-        self._by_requester: defaultdict[tuple[str, str], list[Place]] = defaultdict(list)
+        self._by_plan: defaultdict[str, list[Turn]] = defaultdict(list)  # of each requester the first ones
+        self._by_requester: defaultdict[tuple[str, str], list[Turn]] = defaultdict(list)
         self._next: tuple[Key, ...] = ()
         exceptions.on_change(self._changed)
 
@@ -109,7 +109,7 @@ def _gave_way(old: ScheduleException, new: ScheduleException | None) -> bool:
     return old.status.state == "Active" != new.status.state
 
 
-def _drop(places: list[Place], at: Place) -> None:
+def _drop(places: list[Turn], at: Turn) -> None:
     index = bisect_left(places, at)
     if index < len(places) and places[index] == at:
         del places[index]

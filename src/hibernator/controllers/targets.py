@@ -36,8 +36,8 @@ from hibernator.decisions.scaling import (
     Autoscaler,
     Horizontal,
     Keda,
+    ObjectRef,
     Patch,
-    Place,
     Workload,
     paused_at,
 )
@@ -329,9 +329,9 @@ def _horizontal(hpa: HorizontalPodAutoscaler) -> Horizontal:
     return Horizontal(place=place, minimum=hpa.spec.min_replicas, maximum=hpa.spec.max_replicas)
 
 
-def _place(kind: Kind[Any], found: Object) -> Place:
+def _place(kind: Kind[Any], found: Object) -> ObjectRef:
     metadata = found.metadata
-    return Place(
+    return ObjectRef(
         resource=kind.resource,
         namespace=metadata.namespace,
         name=metadata.name,

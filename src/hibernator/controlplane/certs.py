@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from hibernator.controlplane.issuing import certificate, key_usage
+from hibernator.certificates import certificate, key_usage
 from hibernator.controlplane.layout import Layout
 
 CA = "ca"

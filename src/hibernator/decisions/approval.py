@@ -55,7 +55,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Seat:
     """One person, or one role, that must agree."""
 
     kind: Literal["email", "role"]
@@ -72,7 +72,7 @@ class Request:
     """What was asked for, by whom, and who must agree until when."""
 
     requester: Person
-    places: tuple[Place, ...]
+    places: tuple[Seat, ...]
     needed: int  # how many places must be filled
     asked_at: Instant
     deadline: Instant
@@ -90,7 +90,7 @@ class Vote:
     at: Instant
     uid: str = ""
     spec_hash: str = ""
-    place: Place | None = None
+    place: Seat | None = None
     channel: str = ""
     reason: str = ""
 
@@ -122,11 +122,11 @@ class Refusal:
 class Standing:
     state: State
     outcome: Outcome | None
-    filled: Mapping[Place, Vote]
+    filled: Mapping[Seat, Vote]
     counted: tuple[Vote, ...]  # oldest first
     refused: tuple[tuple[Vote, Refusal], ...]
 
-    def status_of(self, place: Place) -> Literal["pending", "approved", "rejected"]:
+    def status_of(self, place: Seat) -> Literal["pending", "approved", "rejected"]:
         if place in self.filled:
             return "approved"
         said_no = (vote for vote in self.counted if vote.verdict == "reject")
@@ -143,7 +143,7 @@ def stand(request: Request, votes: Iterable[Vote], now: Instant) -> Standing:
     """How a request stands now. Votes count in the order of their times; of two at once, the no is first."""
     counted: list[Vote] = []
     refused: list[tuple[Vote, Refusal]] = []
-    filled: dict[Place, Vote] = {}
+    filled: dict[Seat, Vote] = {}
     outcome: Outcome | None = None
     for vote in sorted(votes, key=_order):
         refusal = _refusal(request, vote, counted, outcome)
@@ -248,7 +248,7 @@ def _same_voter(one: Person, other: Person) -> bool:
     )
 
 
-def _open_to(vote: Vote, places: Iterable[Place]) -> list[Place]:
+def _open_to(vote: Vote, places: Iterable[Seat]) -> list[Seat]:
     """The places that somebody may fill: the one that they chose, or all that fit."""
     chosen = vote.place
     return [
@@ -259,11 +259,11 @@ def _open_to(vote: Vote, places: Iterable[Place]) -> list[Place]:
     ]
 
 
-def _filled(places: Sequence[Place], votes: Iterable[Vote]) -> dict[Place, Vote]:
+def _filled(places: Sequence[Seat], votes: Iterable[Vote]) -> dict[Seat, Vote]:
     """As many places as can be filled, each by one vote, each vote in one place (Kuhn's matching)."""
-    filled: dict[Place, Vote] = {}
+    filled: dict[Seat, Vote] = {}
 
-    def seat(vote: Vote, tried: set[Place]) -> bool:
+    def seat(vote: Vote, tried: set[Seat]) -> bool:
         for place in _open_to(vote, places):
             if place in tried:
                 continue

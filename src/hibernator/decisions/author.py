@@ -7,8 +7,8 @@ Who deletes something is no matter of a note, because that would go along with i
 
 from typing import Final
 
+from hibernator.api.kind import DOMAIN
 from hibernator.api.meta import ObjectMeta
-from hibernator.decisions.hibernateplan_restore import DOMAIN
 
 CHANGED_BY: Final = f"{DOMAIN}/changed-by"  # of a generation
 RETRIED_BY: Final = f"{DOMAIN}/retried-by"  # of what the annotation `retry` says

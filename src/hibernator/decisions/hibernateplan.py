@@ -13,6 +13,7 @@ import msgspec
 from whenever import Instant, TimeDelta
 
 from hibernator.api.hibernateplan import HibernatePlan
+from hibernator.api.kind import DOMAIN
 from hibernator.api.planstatus import (
     ActiveException,
     HibernatePlanStatus,
@@ -24,7 +25,6 @@ from hibernator.api.planstatus import (
 )
 from hibernator.api.problem import Problem
 from hibernator.decisions.hibernateplan_order import LONGEST_PAUSE, OVER, cut_off, due_at, order, startable
-from hibernator.decisions.hibernateplan_restore import DOMAIN
 from hibernator.decisions.hibernateplan_status import (
     Outcome,
     Woken,

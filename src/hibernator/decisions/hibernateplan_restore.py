@@ -14,9 +14,9 @@ import msgspec
 from whenever import Instant
 
 from hibernator.api.hibernateplan import Target
+from hibernator.api.kind import DOMAIN
 from hibernator.api.meta import Model
 
-DOMAIN: Final = "hibernator.ardikabs.com"
 LABEL: Final = f"{DOMAIN}/restore-data"
 PLAN_LABEL: Final = f"{DOMAIN}/plan"
 TARGET_LABEL: Final = f"{DOMAIN}/target"

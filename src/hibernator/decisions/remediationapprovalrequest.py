@@ -21,7 +21,7 @@ from hibernator.api.remediationapprovalrequest import (
     RemediationApprovalRequest,
     RemediationApprovalRequestStatus,
 )
-from hibernator.decisions.approval import Person, Place, Refusal, Request, Standing, Vote, stand
+from hibernator.decisions.approval import Person, Refusal, Request, Seat, Standing, Vote, stand
 from hibernator.decisions.conditions import whole_second
 from hibernator.decisions.notice import Notice
 
@@ -31,7 +31,7 @@ MOST_REFUSED: Final = 10
 Reason = Literal["Waiting", "Escalated", "Approved", "Rejected", "Expired", "DecisionRefused"]
 Word = Literal["Approved", "Rejected"]
 _UNNAMED: Final = "an unknown user"
-_ANYBODY: Final = Place("role", "*")
+_ANYBODY: Final = Seat("role", "*")
 _UNKNOWN: Final = Person("")
 
 
@@ -59,11 +59,11 @@ def said(request: RemediationApprovalRequest) -> Condition | None:
     return next((one for one in request.status.conditions if one.type in {"Approved", "Rejected"}), None)
 
 
-def places(levels: tuple[ApproverLevel, ...]) -> tuple[Place, ...]:
+def places(levels: tuple[ApproverLevel, ...]) -> tuple[Seat, ...]:
     """Whose word counts. The second level need not wait until it is asked."""
     named = (
-        *(Place("email", email) for level in levels for email in level.emails),
-        *(Place("role", role) for level in levels for role in level.roles),
+        *(Seat("email", email) for level in levels for email in level.emails),
+        *(Seat("role", role) for level in levels for role in level.roles),
     )
     return named or (_ANYBODY,)
 

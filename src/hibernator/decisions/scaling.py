@@ -13,15 +13,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from hibernator.api.kind import DOMAIN
 from hibernator.decisions import sleepmark
 from hibernator.decisions.sleepmark import Mark
 
-ASLEEP_SELECTOR: Final = "hibernator.ardikabs.com/asleep"
+ASLEEP_SELECTOR: Final = f"{DOMAIN}/asleep"
 KEDA_PAUSED_REPLICAS: Final = "autoscaling.keda.sh/paused-replicas"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ObjectRef:
     """An object that can be written, at the version that was read."""
 
     resource: str  # the name that kubectl uses: deployments.apps
@@ -35,7 +36,7 @@ class Place:
 class Workload:
     """Something that runs replicas, as the cluster has it."""
 
-    place: Place
+    place: ObjectRef
     replicas: int  # what its spec asks for
     running: int  # what its status counts
     by_node_selector: bool = False  # a DaemonSet: one replica stands for "awake", none for "asleep"
@@ -48,7 +49,7 @@ class Workload:
 class Horizontal:
     """A HorizontalPodAutoscaler that scales the workload. It stands still by itself while that is at zero."""
 
-    place: Place
+    place: ObjectRef
     minimum: int
     maximum: int
 
@@ -57,7 +58,7 @@ class Horizontal:
 class Keda:
     """A KEDA ScaledObject that scales the workload."""
 
-    place: Place
+    place: ObjectRef
     paused_at: int | None
 
 
@@ -74,7 +75,7 @@ def paused_at(text: str) -> int | None:
 class Patch:
     """One write: a merge patch that holds only for the version that was read."""
 
-    place: Place
+    place: ObjectRef
     body: Mapping[str, Any] = field(hash=False)
 
 
@@ -170,7 +171,7 @@ def to_unpause(scaled: Keda, paused_at: str | None, trace: str) -> Patch:
     return annotated(woken, KEDA_PAUSED_REPLICAS, paused_at)
 
 
-def to_leave_awake(place: Place, trace: str) -> Patch:
+def to_leave_awake(place: ObjectRef, trace: str) -> Patch:
     """The write that wakes what is awake: it changes nothing but the version, and leaves its trace."""
     return Patch(place=place, body={"metadata": sleepmark.from_metadata(trace)})
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
+from hibernator.api.kind import DOMAIN
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import (
     ExceptionState,
@@ -23,7 +24,6 @@ from hibernator.decisions.approval import Outcome, Person, Request, Standing, st
 from hibernator.decisions.notice import Notice
 from hibernator.decisions.scheduleexception_line import ahead, crowded, taken
 from hibernator.decisions.scheduleexception_request import (
-    DOMAIN,
     REQUESTED_BY,
     Rules,
     request_of,

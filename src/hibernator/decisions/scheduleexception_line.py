@@ -25,10 +25,10 @@ MOST_OF_REQUESTER: Final = 16  # so that nobody alone takes all places of a plan
 _TAKEN: Final = re.compile(r"already has active exception (\S+) \(expires")
 _ENDED: Final = frozenset({"Expired", "Cancelled", "Rejected"})
 
-Place = tuple[str, str]
+Turn = tuple[str, str]
 
 
-def place(one: ScheduleException) -> Place:
+def place(one: ScheduleException) -> Turn:
     """Where it stands in the line, for as long as it is open."""
     created = one.metadata.creation_timestamp
     return created.isoformat() if created else "", one.metadata.name
@@ -99,5 +99,5 @@ def crowded(plan: str, before: int, mine: int, who: str) -> str | None:
     return None
 
 
-def _turn(one: ScheduleException) -> tuple[bool, Place]:
+def _turn(one: ScheduleException) -> tuple[bool, Turn]:
     return one.status.state != "Active", place(one)

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 from whenever import Instant
 
+from hibernator.api.kind import DOMAIN
 from hibernator.api.scheduleexception import (
     Action,
     Approval,
@@ -14,9 +15,8 @@ from hibernator.api.scheduleexception import (
     ScheduleException,
     ScheduleExceptionSpec,
 )
-from hibernator.decisions.approval import Outcome, Person, Place, Request, Vote, fingerprint
+from hibernator.decisions.approval import Outcome, Person, Request, Seat, Vote, fingerprint
 
-DOMAIN: Final = "hibernator.ardikabs.com"
 # Stamped by admission from the authenticated user, and refused by it where somebody wrote anything else.
 REQUESTED_BY: Final = f"{DOMAIN}/requested-by"
 REQUESTER_CLAIMS: Final = f"{DOMAIN}/requester-claims"  # the addresses that came with the log-in
@@ -55,8 +55,8 @@ def requester_notes(user: str, claims: Mapping[str, str]) -> dict[str, str]:
 def request_of(exception: ScheduleException, who: Person, asked_at: Instant, rules: Rules) -> Request:
     spec = exception.spec
     places = (
-        *(Place("email", email) for email in spec.approver_emails),
-        *(Place("role", role) for role in spec.approval_required_roles),
+        *(Seat("email", email) for email in spec.approver_emails),
+        *(Seat("role", role) for role in spec.approval_required_roles),
     )
     return Request(
         requester=who,
@@ -126,7 +126,7 @@ def voters(exception: ScheduleException) -> dict[str, Approval | Rejection]:
     return found | {no.rejected_by: no for no in exception.status.rejections}
 
 
-def _place(email: str | None, role: str | None) -> Place | None:
+def _place(email: str | None, role: str | None) -> Seat | None:
     if role:
-        return Place("role", role)
-    return Place("email", email) if email else None
+        return Seat("role", role)
+    return Seat("email", email) if email else None

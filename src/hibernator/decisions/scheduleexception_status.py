@@ -21,9 +21,9 @@ from hibernator.decisions.approval import (
     APPROVAL_TIMEOUT,
     OPERATOR,
     Outcome,
-    Place,
     Refusal,
     Request,
+    Seat,
     Standing,
     Vote,
     over,
@@ -196,5 +196,5 @@ def _told(vote: Vote, standing: Standing) -> HistoryEntry:
     )
 
 
-def _role(place: Place | None) -> str | None:
+def _role(place: Seat | None) -> str | None:
     return place.name if place and place.kind == "role" else None

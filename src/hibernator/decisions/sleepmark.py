@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
+from hibernator.api.kind import DOMAIN
 from hibernator.api.meta import Model
-from hibernator.decisions.hibernateplan_restore import DOMAIN
 
 LABEL: Final = f"{DOMAIN}/asleep"  # on every sleeper, with the uid of the plan: what to select by
 MARK: Final = f"{DOMAIN}/asleep-by"

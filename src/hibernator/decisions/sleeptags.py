@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Final
 
-from hibernator.decisions.hibernateplan_restore import DOMAIN
+from hibernator.api.kind import DOMAIN
 from hibernator.decisions.sleepmark import LABEL, MARK, Mark
 
 TAG: Final = LABEL  # with the uid of the plan: what to ask AWS for

@@ -9,11 +9,11 @@ from whenever import Instant
 
 from hibernator.audit.database import Database
 from hibernator.audit.verification import verify
-from hibernator.demo import pace
 from hibernator.demo.cast import Cast
 from hibernator.demo.stage import HOME, Stage
 from hibernator.demo.view import View
 from hibernator.demo.watching import Watching
+from hibernator.kube import clustertime
 from hibernator.kube.client import Client
 from hibernator.kube.clock import ScaledClock
 from hibernator.kube.lease import Timing
@@ -47,7 +47,7 @@ class Ending:
 async def play(stage: Stage, audience: Audience, *, speed: float, seconds: float | None) -> Ending:
     """Run the scene until the time is over or somebody stops it."""
     clock = ScaledClock(speed, stage.scene.opens)
-    pace.publish(stage.kubeconfig, clock.now(), speed)
+    clustertime.publish(stage.kubeconfig, clock.now(), speed)
     settings = _settings(stage)
     async with (
         operator(settings, stage.operator, clock=clock, timing=_PATIENT) as made,

@@ -37,7 +37,7 @@ from hibernator.executors.remote import (
 )
 from hibernator.kube import errors
 from hibernator.kube.client import Client
-from hibernator.kube.kubeconfig import Place
+from hibernator.kube.kubeconfig import ResolvedContext
 from hibernator.kube.transport import Fence
 
 T = TypeVar("T", bound=Object)
@@ -184,7 +184,7 @@ class Connectors:
             f"The K8SCluster {found.metadata.name} names none. Set inCluster, kubeconfigRef, eks or gke.",
         )
 
-    async def _kubeconfig(self, namespace: str, reference: KubeconfigReference) -> Place:
+    async def _kubeconfig(self, namespace: str, reference: KubeconfigReference) -> ResolvedContext:
         secret = (await self._read(SECRETS, namespace, reference.name)).data
         if reference.key not in secret:
             raise Unusable("SecretIncomplete", f"The Secret {reference.name} has no {reference.key}; add it.")

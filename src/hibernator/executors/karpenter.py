@@ -12,7 +12,7 @@ from hibernator.api.kind import Kind, partial
 from hibernator.api.parameters import KarpenterParameters
 from hibernator.api.planstatus import Rest
 from hibernator.decisions.hibernateplan_restore import Saving
-from hibernator.decisions.scaling import Patch, Place
+from hibernator.decisions.scaling import ObjectRef, Patch
 from hibernator.decisions.sleepmark import LABEL, TRACE, Mark, from_metadata, read_mark, to_metadata
 from hibernator.executors.clusters import Clusters
 from hibernator.executors.insist import insist, typed
@@ -136,7 +136,9 @@ def waking(pool: NodePool) -> Patch:
     body: dict[str, Any] = {"metadata": from_metadata(mark.trace)}
     if pool.asleep:
         body["spec"] = {"limits": _limits(mark.was or {})}
-    place = Place(resource=NODE_POOLS.resource, namespace="", name=pool.name, resource_version=pool.version)
+    place = ObjectRef(
+        resource=NODE_POOLS.resource, namespace="", name=pool.name, resource_version=pool.version
+    )
     return Patch(place=place, body=body)
 
 

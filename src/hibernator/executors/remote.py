@@ -18,7 +18,7 @@ from hibernator.kube.client import Client
 from hibernator.kube.credentials import Credentials, Grants
 from hibernator.kube.errors import BadCredentials
 from hibernator.kube.execplugin import Grant
-from hibernator.kube.kubeconfig import Cluster, Place, User, loads
+from hibernator.kube.kubeconfig import Cluster, ResolvedContext, User, loads
 from hibernator.kube.transport import Fence
 
 _TOKEN_SECONDS: Final = 600.0  # EKS takes a token for fifteen minutes
@@ -30,7 +30,7 @@ _LOOK_AGAIN: Final = 60.0
 class Way:
     """Everything that a client for a cluster is made of."""
 
-    place: Place = field(repr=False)  # may hold a token
+    place: ResolvedContext = field(repr=False)  # may hold a token
     cloud: AwsAccount | GcpProject | None = None  # that lets us in
     grants: Grants | None = field(default=None, compare=False)  # new each time, though it be the same way
 
@@ -57,7 +57,7 @@ async def enter(way: Way, fence: Fence | None) -> Remote:
     return Remote(opened.fenced(fence) if fence else opened, opened)
 
 
-def by_kubeconfig(text: bytes, told: str) -> Place:
+def by_kubeconfig(text: bytes, told: str) -> ResolvedContext:
     try:
         return loads(text.decode(), told)
     except UnicodeDecodeError as error:
@@ -66,7 +66,7 @@ def by_kubeconfig(text: bytes, told: str) -> Place:
         raise Unusable("CredentialsUnusable", f"{error.message}.") from error
 
 
-async def by_eks(account: AwsAccount, name: str) -> Place:
+async def by_eks(account: AwsAccount, name: str) -> ResolvedContext:
     try:
         found = (await account.read("eks", "describe_cluster", name=name))["cluster"]
     except AwsRefusedError as error:
@@ -83,7 +83,7 @@ async def by_eks(account: AwsAccount, name: str) -> Place:
     return _place(name, endpoint, (found.get("certificateAuthority") or {}).get("data", ""))
 
 
-async def by_gke(at: GkePlace) -> Place:
+async def by_gke(at: GkePlace) -> ResolvedContext:
     try:
         found = await at.project.read("container", at.path)
     except GcpRefusedError as error:
@@ -101,9 +101,9 @@ async def by_gke(at: GkePlace) -> Place:
     return _place(at.cluster, f"https://{endpoint}", authority)
 
 
-def _place(name: str, server: str, authority: str) -> Place:
+def _place(name: str, server: str, authority: str) -> ResolvedContext:
     cluster = Cluster(server=server, certificate_authority_data=authority)
-    return Place(context=name, cluster=cluster, user=User(), namespace="default")
+    return ResolvedContext(context=name, cluster=cluster, user=User(), namespace="default")
 
 
 @dataclass(slots=True, eq=False)

@@ -14,8 +14,8 @@ from hibernator.api.kind import Kind, partial
 from hibernator.decisions.scaling import (
     KEDA_PAUSED_REPLICAS,
     Keda,
+    ObjectRef,
     Patch,
-    Place,
     Workload,
     is_asleep,
     paused_at,
@@ -59,7 +59,7 @@ class Thing:
         return is_asleep(self.keda or self.workload, was)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ObjectRef:
         return self.keda.place if self.keda else self.workload.place
 
     def to_sleep(self, mark: Mark) -> Patch | None:
@@ -152,7 +152,7 @@ async def write(client: Client, kind: Kind[Any], patch: Patch) -> None:
 
 def keda_of(scaled: ScaledObject) -> Keda:
     paused = scaled.metadata.annotations.get(KEDA_PAUSED_REPLICAS, "")
-    place = Place(
+    place = ObjectRef(
         resource=SCALED_OBJECTS.resource,
         namespace=scaled.metadata.namespace,
         name=scaled.metadata.name,

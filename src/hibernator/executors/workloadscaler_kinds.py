@@ -11,7 +11,7 @@ from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS, CustomResourceDefin
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.decisions.hibernateplan_restore import Saving
-from hibernator.decisions.scaling import ASLEEP_SELECTOR, Place, Workload
+from hibernator.decisions.scaling import ASLEEP_SELECTOR, ObjectRef, Workload
 from hibernator.executors.protocol import Permanent
 from hibernator.kube.client import Client
 from hibernator.kube.errors import NotFound
@@ -91,7 +91,7 @@ def scalable(definition: CustomResourceDefinition) -> Sort | None:
 
 def workload_of(sort: Sort, found: Anything) -> Workload:
     """The object as the rules of scaling see it."""
-    place = Place(
+    place = ObjectRef(
         resource=sort.kind.resource,
         namespace=found.metadata.namespace,
         name=found.metadata.name,

@@ -26,7 +26,7 @@ from whenever import Instant
 
 from hibernator.kube.errors import BadCredentials
 from hibernator.kube.execplugin import ExecPlugin, Grant
-from hibernator.kube.kubeconfig import Cluster, Place, User, load, paths
+from hibernator.kube.kubeconfig import Cluster, ResolvedContext, User, load, paths
 
 _IN_CLUSTER: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _LOOK_AGAIN: Final = 10.0  # seconds for which files are taken as unchanged
@@ -68,7 +68,11 @@ class Credentials:
     """The way into one cluster."""
 
     def __init__(
-        self, place: Place, *, now: Callable[[], Instant] = Instant.now, grants: Grants | None = None
+        self,
+        place: ResolvedContext,
+        *,
+        now: Callable[[], Instant] = Instant.now,
+        grants: Grants | None = None,
     ) -> None:
         self.namespace = place.namespace
         self.context = place.context
@@ -171,7 +175,7 @@ def find(
     return Credentials(place)
 
 
-def _place(kubeconfig: str | None, context: str | None) -> Place:
+def _place(kubeconfig: str | None, context: str | None) -> ResolvedContext:
     named = kubeconfig or os.environ.get("KUBECONFIG")
     if not named and not context and (place := in_cluster(_IN_CLUSTER)):
         return place
@@ -184,7 +188,7 @@ def _place(kubeconfig: str | None, context: str | None) -> Place:
     return load(files, context)
 
 
-def in_cluster(folder: Path) -> Place | None:
+def in_cluster(folder: Path) -> ResolvedContext | None:
     """The service account of the pod that we run in, if we do."""
     host, port = (os.environ.get(f"KUBERNETES_SERVICE_{part}", "") for part in ("HOST", "PORT"))
     if not (host and port and (folder / "token").exists()):
@@ -192,7 +196,7 @@ def in_cluster(folder: Path) -> Place | None:
     if ":" in host:
         host = f"[{host}]"
     namespace = folder / "namespace"
-    return Place(
+    return ResolvedContext(
         context="in-cluster",
         cluster=Cluster(server=f"https://{host}:{port}", certificate_authority=str(folder / "ca.crt")),
         user=User(token_file=str(folder / "token")),

@@ -111,7 +111,7 @@ class _Merged:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ResolvedContext:
     """One context, resolved: where to go, as whom, and which namespace is meant when none is named."""
 
     context: str
@@ -129,14 +129,14 @@ def paths(explicit: str | None = None) -> tuple[Path, ...]:
     return (Path.home() / ".kube" / "config",)
 
 
-def load(files: Iterable[Path], context: str | None = None) -> Place:
+def load(files: Iterable[Path], context: str | None = None) -> ResolvedContext:
     """Merge the files and resolve a context, the current one unless another is named."""
     files = tuple(files)
     merged = reduce(or_, map(_read, files), _Merged("", {}, {}, {}))
     return _resolve(merged, ", ".join(str(file) for file in files) or "no file", context)
 
 
-def loads(text: str, told: str) -> Place:
+def loads(text: str, told: str) -> ResolvedContext:
     """The current context of a kubeconfig that is no file; `told` is what it is called in messages.
 
     It comes from somebody whom nothing on this machine shall serve, so it may name no programs and no files:
@@ -160,7 +160,7 @@ def loads(text: str, told: str) -> Place:
     return place
 
 
-def _resolve(merged: _Merged, told: str, context: str | None = None) -> Place:
+def _resolve(merged: _Merged, told: str, context: str | None = None) -> ResolvedContext:
     name = context or merged.current
     if not name:
         raise BadCredentials(
@@ -177,7 +177,7 @@ def _resolve(merged: _Merged, told: str, context: str | None = None) -> Place:
         )
     if found.user and found.user not in merged.users:
         raise BadCredentials(f"context {name!r} names user {found.user!r}, who is not in {told}")
-    return Place(name, cluster, merged.users.get(found.user, User()), found.namespace or "default")
+    return ResolvedContext(name, cluster, merged.users.get(found.user, User()), found.namespace or "default")
 
 
 def _read(path: Path) -> _Merged:

@@ -16,7 +16,9 @@ from hibernator.approvals.people import Naming, read_naming
 from hibernator.approvals.rego import Rego
 from hibernator.audit.checkpoints import Signer, signer
 from hibernator.audit.database import Database
+from hibernator.audit.memory import CheckpointMemory
 from hibernator.audit.sealing import Sealer
+from hibernator.audit.spool import AuditSpool
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
 from hibernator.controllers import (
@@ -40,8 +42,6 @@ from hibernator.decisions.scheduleexception_request import Rules
 from hibernator.decisions.timewindowscaler_case import Pace
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.every import executors
-from hibernator.kube.auditmemory import CheckpointMemory
-from hibernator.kube.auditspool import AuditSpool
 from hibernator.kube.cache import Caches
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock, SystemClock, tell_when_set

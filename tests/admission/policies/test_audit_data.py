@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hibernator.kube import auditmemory, auditspool
+from hibernator.audit import memory, spool as audit_spool
 from support.policed import Room, Somebody
 from support.rights import may, until
 
@@ -33,7 +33,7 @@ def editor(room: Room) -> Somebody:
     return room(EDITOR)
 
 
-@pytest.mark.parametrize("name", [auditspool.NAME, auditmemory.NAME])
+@pytest.mark.parametrize("name", [audit_spool.NAME, memory.NAME])
 async def test_nobody_else_writes_what_waits_for_the_trail(room: Room, editor: Somebody, name: str) -> None:
     assert REFUSAL in await editor.refused("create", spool(name, forged="{}"))
     await asyncio.to_thread(room.operator.create, spool(name, event="{}"))

@@ -6,8 +6,8 @@ from typing import Any
 
 from admission.operating import operating
 from hibernator.api.core import CONFIG_MAPS
+from hibernator.audit.spool import NAME
 from hibernator.controlplane.access import RequestError
-from hibernator.kube.auditspool import NAME
 from hibernator.kube.client import Client
 from hibernator.kube.credentials import find
 from support.account import HOME

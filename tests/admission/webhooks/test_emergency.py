@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from hibernator.decisions import scheduleexception_line
-from hibernator.demo import pace
+from hibernator.kube import clustertime
 from support.command import Ran, hibernator
 from support.operators import Running
 from support.plan_scenes import noop, plan
@@ -22,7 +22,7 @@ ALL_WEEK = ["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]
 @pytest.fixture(autouse=True)
 def _quiet(up: Running, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The operator runs in this process, and commands go by its clock."""
-    monkeypatch.setattr(pace, "now", lambda _kubeconfig: up.clock.now())
+    monkeypatch.setattr(clustertime, "now", lambda _kubeconfig: up.clock.now())
     with capture_logs():
         yield
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from hibernator.demo import pace
+from hibernator.kube import clustertime
 from support.clock import ManualClock
 from support.command import hibernator
 from support.pages import blocks
@@ -33,7 +33,7 @@ async def test_an_emergency_exception_from_need_to_expiry(
     people: People, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = ManualClock("2026-03-06T12:00:00Z")  # a Friday
-    monkeypatch.setattr(pace, "now", lambda _kubeconfig: clock.now())
+    monkeypatch.setattr(clustertime, "now", lambda _kubeconfig: clock.now())
     people.plan_over_web()
     async with people.operator(clock) as run:
         for user, arguments, seen in steps():

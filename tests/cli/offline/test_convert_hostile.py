@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 from hibernator.cli.offline import downscaler, sleepinfo
 from hibernator.cli.offline.drafts import Draft
-from hibernator.cli.offline.loading.documents import Document, Place
+from hibernator.cli.offline.loading.documents import Document, Position
 
 _HOURS = "Mon-Fri 08:00-18:00 UTC"
 _KINDS = {
@@ -70,7 +70,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
 
 @given(st.lists(documents(), min_size=1, max_size=3))
 def test_whatever_is_written_is_converted_or_refused(values: list[dict[str, Any]]) -> None:
-    drafts = [Draft(Document(value, Place("stdin"), {})) for value in values]
+    drafts = [Draft(Document(value, Position("stdin"), {})) for value in values]
     sleepinfo.convert(drafts)
     downscaler.convert(drafts)
     for draft in drafts:

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from cli.offline import samples
 from cli.offline.test_convert import converted
 from hibernator.cli.offline.drafts import Draft
-from hibernator.cli.offline.loading.documents import Document, Place
+from hibernator.cli.offline.loading.documents import Document, Position
 from hibernator.cli.offline.sleepinfo import convert
 from support.command import Ran, hibernator
 
@@ -172,7 +172,7 @@ def test_a_plan_sleeps_at_the_minutes_at_which_kube_green_does(
         sleepAt=f"{sleep_at // 60}:{sleep_at % 60:02}",
         wakeUpAt=f"{wake_at // 60:02}:{wake_at % 60}",
     )
-    draft = Draft(Document(info, Place("stdin"), {}))
+    draft = Draft(Document(info, Position("stdin"), {}))
     convert([draft])
     if sleep_at == wake_at:
         assert "both fire" in draft.problems[0].message

@@ -12,7 +12,7 @@ from hibernator.kube.client import Client
 from hibernator.kube.credentials import Credentials, find
 from hibernator.kube.errors import AlreadyExists, Conflict, NotFound, Throttled, Unavailable
 from hibernator.kube.fairness import Lanes
-from hibernator.kube.kubeconfig import Cluster, Place, User
+from hibernator.kube.kubeconfig import Cluster, ResolvedContext, User
 from hibernator.kube.metrics import API_REQUESTS, API_SECONDS, Metrics
 from support.faultproxy import FaultProxy
 from support.faults import Action, Answer, Cut, Delay, Drop, Freeze
@@ -118,7 +118,7 @@ async def test_a_write_that_waits_in_vain_may_have_happened(
 
 
 async def test_a_write_that_found_nobody_cannot_have_happened() -> None:
-    nobody = Place("x", Cluster(server="https://127.0.0.1:1"), User(), "default")
+    nobody = ResolvedContext("x", Cluster(server="https://127.0.0.1:1"), User(), "default")
     async with Client(Credentials(nobody)) as client:
         with pytest.raises(Unavailable, match=r"127.0.0.1:1 cannot be reached: .*Connect") as caught:
             await client.create(CONFIG_MAPS, _A, "default")

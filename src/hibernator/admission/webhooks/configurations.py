@@ -12,7 +12,7 @@ from typing import Any, Final
 from hibernator.admission.endpoint import Endpoint
 from hibernator.admission.policies import USER, quoted
 from hibernator.admission.webhooks import deletion, stamping, validation
-from hibernator.api.kind import Kind
+from hibernator.api.kind import DOMAIN, Kind
 from hibernator.api.kinds import DEFINITIONS, all_kinds
 from hibernator.api.meta import Object
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
@@ -23,7 +23,6 @@ from hibernator.kube.client import Client
 
 NAME: Final = "hibernator"
 TIMEOUT_SECONDS: Final = 5
-DOMAIN: Final = "hibernator.ardikabs.com"
 
 _GROUP: Final = "admissionregistration.k8s.io"
 

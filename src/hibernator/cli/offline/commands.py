@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hibernator.cli.options import FORMS, Everywhere, Place, spread
+from hibernator.cli.options import FORMS, ClusterOptions, Everywhere, spread
 
 Files = Annotated[
     list[str],
@@ -68,7 +68,7 @@ class Output(StrEnum):
 @spread
 def simulate(
     run_: typer.Context,
-    place: Place,
+    place: ClusterOptions,
     names: Annotated[list[str] | None, Named] = None,
     filename: FilesOrNone = None,
     everywhere: Everywhere = False,
@@ -122,7 +122,7 @@ def validate(filename: Files) -> None:
 @spread
 def explain(
     run_: typer.Context,
-    place: Place,
+    place: ClusterOptions,
     names: Annotated[list[str] | None, Named] = None,
     filename: FilesOrNone = None,
     everywhere: Everywhere = False,

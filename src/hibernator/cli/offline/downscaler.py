@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from hibernator.api.kind import DOMAIN
 from hibernator.api.timewindowscaler import SCALERS
 from hibernator.cli.offline.downscaler_scopes import (
     FORCES,
@@ -29,7 +30,7 @@ from hibernator.schedule.downscaler import Hours, sleep_of
 from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.sleeps import around_the_week, awake, off_hours_of, scaler_windows_of
 
-LABEL: Final = "hibernator.ardikabs.com/hours"  # on all that has hours of its own
+LABEL: Final = f"{DOMAIN}/hours"  # on all that has hours of its own
 
 
 def scale(draft: Draft, sleep: Hours, replicas: int, suspended: Mapping[str, Any]) -> None:

@@ -14,8 +14,8 @@ from hibernator.api.timewindowscaler import SCALERS
 from hibernator.cli.cluster import Session, talk
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.missing import not_found
-from hibernator.cli.offline.loading.documents import Document, Place as Where
-from hibernator.cli.options import Place
+from hibernator.cli.offline.loading.documents import Document, Position
+from hibernator.cli.options import ClusterOptions
 from hibernator.kube.errors import Forbidden, NotFound
 
 _KINDS: Final[Mapping[str, Kind[Any]]] = {
@@ -49,7 +49,7 @@ def wanted(word: str) -> Wanted:
     return Wanted((_KINDS[kind.lower()],), name)
 
 
-def documents(words: Sequence[str], place: Place, *, everywhere: bool) -> list[Document]:
+def documents(words: Sequence[str], place: ClusterOptions, *, everywhere: bool) -> list[Document]:
     """What was named, or everything, with the exceptions and the holidays that belong to it."""
     chosen = [wanted(word) for word in words]
 
@@ -100,4 +100,4 @@ def _holiday_maps(found: Iterable[Any]) -> Iterator[tuple[str, str]]:
 def _document(kind: Kind[Any], one: Object) -> Document:
     value = msgspec.json.decode(msgspec.json.encode(one))
     value |= {"apiVersion": kind.api_version, "kind": kind.kind}
-    return Document(value, Where(f"{kind.kind} {one.metadata.namespace}/{one.metadata.name}"), {})
+    return Document(value, Position(f"{kind.kind} {one.metadata.namespace}/{one.metadata.name}"), {})

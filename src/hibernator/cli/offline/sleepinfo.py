@@ -7,6 +7,7 @@ It sleeps from the one to the next of the other: over the weekend, when both run
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from hibernator.api.kind import DOMAIN
 from hibernator.api.problem import Problem
 from hibernator.api.structural import guess
 from hibernator.api.windows import OffHourWindow
@@ -16,7 +17,7 @@ from hibernator.schedule.cron import lines_to_off_hours
 from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.zones import zone_of
 
-EXCLUDE: Final = "hibernator.ardikabs.com/exclude"
+EXCLUDE: Final = f"{DOMAIN}/exclude"
 _FIELDS: Final = {
     "weekdays": str,
     "sleepAt": str,

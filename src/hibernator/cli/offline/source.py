@@ -9,15 +9,15 @@ from hibernator.api.structural import guess
 from hibernator.cli.exits import CliError
 from hibernator.cli.offline.scene import Resource, Scene
 from hibernator.cli.offline.setting import read_scene, scene_of
-from hibernator.cli.options import Place
-from hibernator.demo.pace import now
+from hibernator.cli.options import ClusterOptions
+from hibernator.kube.clustertime import now
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     files: Sequence[str]
     names: Sequence[str]
-    place: Place
+    place: ClusterOptions
     everywhere: bool = False
 
     def now(self) -> Instant:

@@ -32,7 +32,7 @@ _LAST_STEP = re.compile(r"(\.[^.\[]*|\[[^\]]*\]?|^[^.\[]+)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """Where something stands: a file, and what is known beyond that."""
 
     file: str
@@ -59,7 +59,7 @@ class Place:
 class Mistake:
     """Something wrong at a place. Without a path it is about the whole document or file."""
 
-    place: Place
+    place: Position
     problem: Problem
 
 
@@ -68,7 +68,7 @@ class Document:
     """A Kubernetes object as it was written."""
 
     value: dict[str, Any]
-    place: Place
+    place: Position
     lines: dict[str, int]
     prefix: str = ""  # where in the YAML document the object begins: `items[3]` in a List
     text: str = ""  # as it was written, where it can be told apart from the rest of its file
@@ -120,7 +120,7 @@ class Document:
         """The same as one of our types; for what was found free of mistakes."""
         return msgspec.convert(without_nulls(self.part(*steps)), wanted)
 
-    def place_of(self, path: str) -> Place:
+    def place_of(self, path: str) -> Position:
         """The place of a field, or of the nearest thing around it that is there."""
         whole = yaml_documents.child(self.prefix, path) if self.prefix and path else self.prefix + path
         while whole and whole not in self.lines:
@@ -155,7 +155,7 @@ def load(names: Sequence[str]) -> Loaded:
 
 
 def _file_mistake(text: NoText) -> Mistake:
-    return Mistake(Place(text.name), Problem("", None, text.message, text.fix))
+    return Mistake(Position(text.name), Problem("", None, text.message, text.fix))
 
 
 def _in_text(text: Text) -> Iterator[Document | Mistake]:
@@ -167,7 +167,7 @@ def _in_text(text: Text) -> Iterator[Document | Mistake]:
         if isinstance(parsed, UnreadableError):
             yield _unreadable(parsed, text.name, number)
         else:
-            yield from _expand(parsed, Place(text.name, number, line=parsed.line))
+            yield from _expand(parsed, Position(text.name, number, line=parsed.line))
 
 
 def _parse(text: str) -> Iterator[Parsed | UnreadableError]:
@@ -183,7 +183,7 @@ def _parse(text: str) -> Iterator[Parsed | UnreadableError]:
 
 def _unreadable(error: UnreadableError, file: str, number: int) -> Mistake:
     return Mistake(
-        Place(file, number, line=error.line, column=error.column),
+        Position(file, number, line=error.line, column=error.column),
         Problem(
             "",
             None,
@@ -193,7 +193,7 @@ def _unreadable(error: UnreadableError, file: str, number: int) -> Mistake:
     )
 
 
-def _expand(parsed: Parsed, place: Place) -> Iterator[Document | Mistake]:
+def _expand(parsed: Parsed, place: Position) -> Iterator[Document | Mistake]:
     """A document, or the documents in a List."""
     value = parsed.value
     if not isinstance(value, dict):
@@ -210,7 +210,7 @@ def _expand(parsed: Parsed, place: Place) -> Iterator[Document | Mistake]:
         yield Document(value, place, parsed.lines, text=parsed.text)
 
 
-def _not_an_object(value: Any, place: Place) -> Mistake:
+def _not_an_object(value: Any, place: Position) -> Mistake:
     what = "a list" if isinstance(value, list) else "a single value"
     return Mistake(
         place,

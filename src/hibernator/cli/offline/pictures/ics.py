@@ -11,6 +11,7 @@ from typing import Any
 from icalendar import Calendar, Event
 from whenever import Instant
 
+from hibernator.api.kind import DOMAIN
 from hibernator.cli.offline.pictures.ink import is_asleep, words
 from hibernator.cli.offline.pictures.strips import Strip
 from hibernator.cli.offline.scene import Resource
@@ -19,7 +20,7 @@ from hibernator.schedule.ticks import to_instant
 from hibernator.schedule.timeline import Interval
 from hibernator.schedule.verdicts import Reason
 
-_NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "hibernator.ardikabs.com")
+_NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, DOMAIN)
 
 
 def render(strips: Sequence[Strip]) -> str:

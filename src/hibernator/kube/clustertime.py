@@ -1,4 +1,4 @@
-"""How the demo's clock goes, for commands in other processes: a file beside the demo's kubeconfig.
+"""What time it is in a cluster: now, unless a demo has its own clock, told by a file beside its kubeconfig.
 
 So what a command reads as now belongs to the cluster that it talks to. Elsewhere, and once the demo is over,
 no such file is there, and now is now.

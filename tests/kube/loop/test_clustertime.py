@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from whenever import Instant
 
-from hibernator.demo.pace import Pace, now, publish
+from hibernator.kube.clustertime import Pace, now, publish
 
 FAR = Instant("2126-03-02T16:00:00Z")
 
