@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import hibernator.cli
-from hibernator.cli.options import Place
+from hibernator.cli.options import ClusterOptions
 
 # About one object, so that it depends on the place; the places of files and of the demo are others.
 _NAMED = re.compile(
@@ -20,10 +20,10 @@ SOURCES = [
 
 
 def test_a_place_is_written_as_it_was_given() -> None:
-    place = Place(namespace="shop", context="a b", as_user="jane", as_group=["dev", "ops"])
+    place = ClusterOptions(namespace="shop", context="a b", as_user="jane", as_group=["dev", "ops"])
     assert place.options == " -n shop --context 'a b' --as jane --as-group dev --as-group ops"
     assert place.cluster == place.options.removeprefix(" -n shop")
-    assert Place().options == ""
+    assert ClusterOptions().options == ""
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)

@@ -8,7 +8,7 @@ import pytest
 from whenever import Instant
 
 from hibernator.cli.exits import Exit
-from hibernator.demo.pace import publish
+from hibernator.kube.clustertime import publish
 from support.clock import ManualClock
 from support.cluster import ClusterInTest
 from support.command import Ran, hibernator

@@ -3,10 +3,10 @@
 from hypothesis import given, strategies as st
 
 from hibernator.api.timewindowscaler_v1beta1 import share
-from hibernator.decisions.scaling import Keda, Place, Workload, is_asleep, to_sleep, to_wake
+from hibernator.decisions.scaling import Keda, ObjectRef, Workload, is_asleep, to_sleep, to_wake
 from hibernator.decisions.sleepmark import ASLEEP_AT, Mark, is_usable
 
-PLACE = Place(resource="deployments.apps", namespace="shop", name="web", resource_version="1")
+PLACE = ObjectRef(resource="deployments.apps", namespace="shop", name="web", resource_version="1")
 HAD = st.integers(min_value=0, max_value=10**6)
 PERCENT = st.integers(min_value=0, max_value=100)
 

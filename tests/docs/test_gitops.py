@@ -12,7 +12,7 @@ from hibernator.controlplane.cluster import KubectlError
 from hibernator.decisions.scaler_mark import ANNOTATION
 from hibernator.decisions.scaling import Horizontal, Keda, ObjectRef, Patch, Workload, steps
 from hibernator.decisions.sleepmark import LABEL, MARK, TRACE
-from hibernator.executors.workloadscaler_kinds import BUILT_IN
+from hibernator.executors.workloads.kinds import BUILT_IN
 from support.cluster import ClusterInTest
 from tools.gotools import ARGO_CD, FLUX_HELM, FLUX_KUSTOMIZE, crds
 

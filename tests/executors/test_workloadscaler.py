@@ -12,8 +12,8 @@ from hibernator.api.hibernateplan import Target
 from hibernator.api.parameters import LabelRequirement, LabelSelector
 from hibernator.decisions.sleepmark import LABEL, MARK
 from hibernator.executors.protocol import Item, Job, Permanent, Saved
-from hibernator.executors.workloadscaler import WorkloadScaler, selector_text
-from hibernator.executors.workloadscaler_kinds import quantity
+from hibernator.executors.workloads.kinds import quantity
+from hibernator.executors.workloads.scaler import WorkloadScaler, selector_text
 from hibernator.kube import credentials
 from hibernator.kube.client import Client
 from support.cluster import ClusterInTest

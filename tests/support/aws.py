@@ -23,8 +23,8 @@ import boto3
 import pytest
 from aiohttp import web
 
-from hibernator.executors.aws import AwsAccount, Keys
-from hibernator.executors.aws_session import sign_in
+from hibernator.executors.aws.account import AwsAccount, Keys
+from hibernator.executors.aws.session import sign_in
 from hibernator.executors.protocol import Job
 
 REGION = "eu-central-1"

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from hibernator.decisions.sleeptags import LABELS, TAGS
-from hibernator.executors.asg import Asg
-from hibernator.executors.aws import AwsAccount
-from hibernator.executors.cloudsql import CloudSql
-from hibernator.executors.ec2 import Ec2
-from hibernator.executors.eks import Eks
-from hibernator.executors.gcp import GcpProject
-from hibernator.executors.gke import Gke, GkePlace
+from hibernator.executors.aws.account import AwsAccount
+from hibernator.executors.aws.asg import Asg
+from hibernator.executors.aws.ec2 import Ec2
+from hibernator.executors.aws.eks import Eks
+from hibernator.executors.aws.rds import Rds
+from hibernator.executors.gcp.cloudsql import CloudSql
+from hibernator.executors.gcp.gke import Gke, GkePlace
+from hibernator.executors.gcp.project import GcpProject
 from hibernator.executors.protocol import Executor, Job
-from hibernator.executors.rds import Rds
 from support.aws import IMAGE, AwsInTest, One
 from support.gcp import PROJECT, Google
 

@@ -22,8 +22,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from whenever import Instant
 
-from hibernator.executors.gcp import GcpProject
-from hibernator.executors.gcp_tokens import KeyTokens, Tokens, read_key
+from hibernator.executors.gcp.project import GcpProject
+from hibernator.executors.gcp.tokens import KeyTokens, Tokens, read_key
 from support.google_schemas import Method, methods
 
 PROJECT = "dev"

@@ -26,11 +26,11 @@ from hibernator.controllers import hibernateplan_metrics
 from hibernator.controllers.hibernateplan import plan_controller
 from hibernator.controllers.means import Means
 from hibernator.controllers.strays import STRAYS, strays_of
-from hibernator.executors.aws import AwsAccount
+from hibernator.executors.aws.account import AwsAccount
 from hibernator.executors.connectors import Connectors
-from hibernator.executors.every import executors
-from hibernator.executors.gcp import GcpProject
+from hibernator.executors.gcp.project import GcpProject
 from hibernator.executors.logins import Doors, Login
+from hibernator.executors.registry import executors
 from hibernator.kube import credentials
 from hibernator.kube.cache import Caches
 from hibernator.kube.client import Client

@@ -275,11 +275,11 @@ def wake(
 
 
 def _wake_only(
-    name: str, only: list[str], for_: str | None, until: str | None, patience: Patience, place: Place
+    name: str, only: list[str], for_: str | None, until: str | None, patience: Patience, place: ClusterOptions
 ) -> None:
     from hibernator.cli.periods import at_once
     from hibernator.cli.plan_only import wake_only
-    from hibernator.demo.pace import now
+    from hibernator.kube.clustertime import now
 
     period, asked_at, longest = at_once(for_, until, otherwise="2h"), now(place.kubeconfig), patience.seconds
     talk(

@@ -16,18 +16,17 @@ from hibernator.api.kind import partial
 from hibernator.api.structural import guess
 from hibernator.cli.cluster import Session
 from hibernator.cli.exits import CliError, Exit
-from hibernator.cli.leader import about_the_leader
+from hibernator.cli.leader import about_the_leader, until as so
 from hibernator.cli.missing import not_found
 from hibernator.cli.periods import Period
 from hibernator.cli.plan_request import suspended
 from hibernator.cli.spoken import shown_with_distance, span
-from hibernator.cli.waiting import until as so
 from hibernator.cli.why_sight import named, sort_named
 from hibernator.decisions.hibernateplan_status import standing
 from hibernator.decisions.staying import FORCE_AWAKE
 from hibernator.executors import sleepers
 from hibernator.executors.sleepers import Sleeper
-from hibernator.executors.workloadscaler_kinds import Sort
+from hibernator.executors.workloads.kinds import Sort
 from hibernator.kube.errors import NotFound
 from hibernator.schedule.ticks import SECOND
 

@@ -95,7 +95,7 @@ async def preview_lines(client: Client, plan: HibernatePlan) -> list[str]:
 
     # The libraries of the clouds take long to load, and nothing else needs them here.
     from hibernator.executors.connectors import Connectors
-    from hibernator.executors.every import executors
+    from hibernator.executors.registry import executors
 
     async with aiohttp.ClientSession() as session, Connectors(client, session) as connectors:
         return await _preview(executors(connectors, own_namespace="hibernator-system"), plan)

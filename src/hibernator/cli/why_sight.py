@@ -15,8 +15,8 @@ from hibernator.decisions.scaling import Workload
 from hibernator.decisions.sleepmark import Mark, read_mark
 from hibernator.decisions.staying import EXCLUDE, asked_for, problem
 from hibernator.executors.protocol import ExecutorError, Job
-from hibernator.executors.workloadscaler import WorkloadScaler
-from hibernator.executors.workloadscaler_kinds import Sort, sort_of, workload_of
+from hibernator.executors.workloads.kinds import Sort, sort_of, workload_of
+from hibernator.executors.workloads.scaler import WorkloadScaler
 from hibernator.kube.client import Client
 from hibernator.kube.errors import ApiError, Forbidden, NotFound
 

@@ -34,7 +34,7 @@ from hibernator.executors.connectors import Connectors
 from hibernator.executors.protocol import ExecutorError, Saved, parameters
 from hibernator.executors.registry import Registry
 from hibernator.executors.sleepers import Sleeper, Waker, Where
-from hibernator.executors.workloadscaler_kinds import sort_of
+from hibernator.executors.workloads.kinds import sort_of
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock

@@ -12,7 +12,8 @@ from typing import Final
 
 from whenever import Instant
 
-from hibernator.decisions.hibernateplan_restore import DOMAIN, Entry
+from hibernator.api.kind import DOMAIN
+from hibernator.decisions.hibernateplan_restore import Entry
 from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.ticks import SECOND
 from hibernator.schedule.words import read_duration

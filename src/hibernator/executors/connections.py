@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar
 
 from hibernator.decisions.connectors import Reason
-from hibernator.executors.protocol import ExecutorError, Permanent
+from hibernator.executors.protocol import ExecutorError, Job, Permanent
+from hibernator.kube.client import Client
 
 _FRESH: Final = 30.0  # seconds for which a connector is taken as unchanged
 _REST: Final = 5.0  # seconds after a failure
@@ -107,3 +108,8 @@ class Connections:
         self._retired = [(since, one) for since, one in self._retired if since >= before]
         for one in over:
             await one.close()
+
+
+class Clusters(Protocol):
+    async def client(self, job: Job) -> Client:
+        """The client for the target's cluster; the errors of `protocol` when it cannot be reached."""

@@ -17,11 +17,11 @@ from hibernator.api.kind import Kind
 from hibernator.api.meta import Object, ProviderReference
 from hibernator.api.parameters import EksParameters, GkeParameters
 from hibernator.decisions.connectors import Reason
-from hibernator.executors.aws import AwsAccount
+from hibernator.executors.aws.account import AwsAccount
 from hibernator.executors.connections import Connections, Unusable
-from hibernator.executors.gcp import GcpProject, GcpRefusedError, part
-from hibernator.executors.gcp_tokens import NotLetInError
-from hibernator.executors.gke import GkePlace
+from hibernator.executors.gcp.gke import GkePlace
+from hibernator.executors.gcp.project import GcpProject, GcpRefusedError, part
+from hibernator.executors.gcp.tokens import NotLetInError
 from hibernator.executors.insist import typed
 from hibernator.executors.logins import Doors, Login, who_in_aws
 from hibernator.executors.protocol import Job, Permanent, parameters_as

@@ -14,11 +14,11 @@ from hibernator.api.planstatus import Rest
 from hibernator.decisions.hibernateplan_restore import Saving
 from hibernator.decisions.scaling import ObjectRef, Patch
 from hibernator.decisions.sleepmark import LABEL, TRACE, Mark, from_metadata, read_mark, to_metadata
-from hibernator.executors.clusters import Clusters
+from hibernator.executors.connections import Clusters
 from hibernator.executors.insist import insist, typed
 from hibernator.executors.protocol import Executor, Item, Job, Permanent, Saved, parameters
-from hibernator.executors.workloadscaler import selector_text
-from hibernator.executors.workloadscaler_kinds import Anything, quantity
+from hibernator.executors.workloads.kinds import Anything, quantity
+from hibernator.executors.workloads.scaler import selector_text
 from hibernator.kube import errors
 from hibernator.kube.client import Client
 

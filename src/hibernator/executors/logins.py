@@ -15,10 +15,10 @@ import aiohttp
 from whenever import Instant
 
 from hibernator.api.cloudprovider import Aws, CloudProviderSpec, Gcp
-from hibernator.executors.aws import AwsAccount, AwsRefusedError, Keys
+from hibernator.executors.aws.account import AwsAccount, AwsRefusedError, Keys
 from hibernator.executors.connections import Unusable
-from hibernator.executors.gcp import GcpProject
-from hibernator.executors.gcp_tokens import KeyTokens, MetadataTokens, NotLetInError, Tokens, read_key
+from hibernator.executors.gcp.project import GcpProject
+from hibernator.executors.gcp.tokens import KeyTokens, MetadataTokens, NotLetInError, Tokens, read_key
 from hibernator.kube.transport import Fence
 
 GOOGLE_KEY: Final = "key.json"
@@ -63,7 +63,7 @@ class Doors:
     async def _open_aws(self, login: Login, spec: Aws) -> AwsAccount:
         if spec.auth.static is None:
             _trusted(spec.endpoint_url, _OF_AWS)
-        from hibernator.executors.aws_session import sign_in  # the seam: AWS's library is large
+        from hibernator.executors.aws.session import sign_in  # the seam: AWS's library is large
 
         session = sign_in(_aws_keys(login, spec), spec.assume_role_arn, spec.region, spec.endpoint_url)
         account = AwsAccount(session, spec.region, endpoint=spec.endpoint_url, fence=self.fence)

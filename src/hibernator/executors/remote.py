@@ -9,11 +9,11 @@ import base64
 from dataclasses import dataclass, field
 from typing import Final
 
-from hibernator.executors.aws import AwsAccount, AwsRefusedError
+from hibernator.executors.aws.account import AwsAccount, AwsRefusedError
 from hibernator.executors.connections import Unusable
-from hibernator.executors.gcp import GcpProject, GcpRefusedError
-from hibernator.executors.gcp_tokens import Tokens
-from hibernator.executors.gke import GkePlace
+from hibernator.executors.gcp.gke import GkePlace
+from hibernator.executors.gcp.project import GcpProject, GcpRefusedError
+from hibernator.executors.gcp.tokens import Tokens
 from hibernator.kube.client import Client
 from hibernator.kube.credentials import Credentials, Grants
 from hibernator.kube.errors import BadCredentials

@@ -21,8 +21,8 @@ from hibernator.decisions.staying import EXCLUDE, asked_for
 from hibernator.executors import karpenter
 from hibernator.executors.insist import insist, typed
 from hibernator.executors.karpenter import NODE_POOLS
-from hibernator.executors.workloads import ODD, keda_of, thing_of, write
-from hibernator.executors.workloadscaler_kinds import BUILT_IN, Anything, Sort, scalable
+from hibernator.executors.workloads.kinds import BUILT_IN, Anything, Sort, scalable
+from hibernator.executors.workloads.writes import ODD, keda_of, thing_of, write
 from hibernator.kube import errors
 from hibernator.kube.client import Client
 

@@ -41,7 +41,7 @@ from hibernator.controllers.means import Means
 from hibernator.decisions.scheduleexception_request import Rules
 from hibernator.decisions.timewindowscaler_case import Pace
 from hibernator.executors.connectors import Connectors
-from hibernator.executors.every import executors
+from hibernator.executors.registry import executors
 from hibernator.kube.cache import Caches
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock, SystemClock, tell_when_set

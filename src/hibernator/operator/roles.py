@@ -38,7 +38,7 @@ from hibernator.api.remediationrequest import REMEDIATIONS
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.api.timewindowscaler import SCALERS
 from hibernator.executors.karpenter import NODE_POOLS
-from hibernator.executors.workloadscaler_kinds import BUILT_IN
+from hibernator.executors.workloads.kinds import BUILT_IN
 from hibernator.operator.app import LEASE
 
 _PREFIX: Final = "hibernator-"

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from hibernator.executors.gcp import GcpProject
+from hibernator.executors.gcp.project import GcpProject
 from support.aws import AwsInTest, Late
 from support.clock import ManualClock
 from support.cloud_scenes import CloudThing, furnish

@@ -11,8 +11,8 @@ from whenever import Instant
 from hibernator.api.hibernateplan import Target
 from hibernator.decisions.hibernateplan_restore import Kept, Saving, merge, parts, read, released
 from hibernator.executors.protocol import Job
-from hibernator.executors.workloadscaler import Size, _item
-from hibernator.executors.workloadscaler_kinds import BUILT_IN, Anything
+from hibernator.executors.workloads.kinds import BUILT_IN, Anything
+from hibernator.executors.workloads.scaler import Size, _item
 from support.scaler_scenes import workload
 
 MOST_SECONDS = 0.5  # of computing, on a slow machine with much else to do; each takes some 20 ms

@@ -10,7 +10,7 @@ import pytest
 from whenever import Instant
 
 from hibernator.api.planstatus import Rest
-from hibernator.executors import every
+from hibernator.executors import registry as every
 from hibernator.executors.noop import Noop
 from hibernator.executors.protocol import Item, Job, Permanent, Retryable, Saved, Throttled, Underway
 from support.plan_scenes import EVENING, MORNING, PlanScene, noop, plan

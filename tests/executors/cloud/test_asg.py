@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hibernator.executors.asg import Asg
+from hibernator.executors.aws.asg import Asg
 from hibernator.executors.protocol import Permanent, Retryable, Throttled
 from support.aws import BROKEN, IMAGE, SLOW_DOWN, AwsInTest, Fault, Lost, One
 from support.cloud import awake, fall_asleep, job, wake_up

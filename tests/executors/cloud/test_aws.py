@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hibernator.executors.aws import AwsAccount, AwsRefusedError, Keys
-from hibernator.executors.aws_session import sign_in
+from hibernator.executors.aws.account import AwsAccount, AwsRefusedError, Keys
+from hibernator.executors.aws.session import sign_in
 from hibernator.executors.protocol import ExecutorError
 from support.aws import ACCOUNT, REGION, AwsInTest
 

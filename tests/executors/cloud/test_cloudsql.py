@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from hibernator.executors.cloudsql import CloudSql
-from hibernator.executors.gcp import GcpProject
+from hibernator.executors.gcp.cloudsql import CloudSql
+from hibernator.executors.gcp.project import GcpProject
 from hibernator.executors.protocol import Job, Permanent, Retryable, Throttled
 from support.cloud import awake, fall_asleep, job, wake_up
 from support.gcp import Google, Refused

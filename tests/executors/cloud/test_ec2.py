@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from hibernator.executors.aws import AwsRefusedError
-from hibernator.executors.ec2 import Ec2
+from hibernator.executors.aws.account import AwsRefusedError
+from hibernator.executors.aws.ec2 import Ec2
 from hibernator.executors.protocol import Permanent, Retryable, Saved, Throttled
 from support.aws import BROKEN, IMAGE, SLOW_DOWN, AwsInTest, Fault, Lost, One
 from support.cloud import awake, fall_asleep, job, wake_up

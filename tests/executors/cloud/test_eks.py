@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from hibernator.executors.aws import AwsAccount
-from hibernator.executors.eks import Eks
+from hibernator.executors.aws.account import AwsAccount
+from hibernator.executors.aws.eks import Eks
 from hibernator.executors.protocol import Job, Permanent, Retryable, Throttled
 from support.aws import BROKEN, AwsInTest, Fault, Lost
 from support.cloud import awake, fall_asleep, job, wake_up

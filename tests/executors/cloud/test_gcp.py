@@ -7,8 +7,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from hibernator.executors.gcp import GcpProject
-from hibernator.executors.gcp_tokens import MetadataTokens, NotLetInError, Tokens, read_key
+from hibernator.executors.gcp.project import GcpProject
+from hibernator.executors.gcp.tokens import MetadataTokens, NotLetInError, Tokens, read_key
 from hibernator.executors.protocol import Permanent, Retryable
 from support.gcp import PROJECT, Google, other_key
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import aiohttp
 import pytest
 
-from hibernator.executors.gcp import GcpProject
-from hibernator.executors.gke import Gke, GkePlace
+from hibernator.executors.gcp.gke import Gke, GkePlace
+from hibernator.executors.gcp.project import GcpProject
 from hibernator.executors.protocol import Job, Permanent, Retryable, Saved, Throttled, Underway
 from support.cloud import awake, fall_asleep, job, wake_up
 from support.gcp import PROJECT, Google, Refused

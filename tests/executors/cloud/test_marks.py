@@ -2,7 +2,7 @@
 
 import pytest
 
-from hibernator.executors.gcp import GcpProject
+from hibernator.executors.gcp.project import GcpProject
 from hibernator.executors.protocol import Permanent, Retryable, Saved
 from support.aws import BROKEN, AwsInTest, Fault
 from support.cloud import awake, fall_asleep, job, wake_up

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from hibernator.executors.aws.rds import Rds
 from hibernator.executors.protocol import Permanent, Retryable, Saved, Throttled, Underway
-from hibernator.executors.rds import Rds
 from support.aws import BROKEN, SLOW_DOWN, AwsInTest, Fault, Lost, One
 from support.cloud import awake, fall_asleep, job, wake_up
 

@@ -25,7 +25,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from hibernator import __version__
-from hibernator.executors.aws import AwsRefusedError, Keys
+from hibernator.executors.aws.account import AwsRefusedError, Keys
 from hibernator.executors.protocol import Permanent, Retryable, Throttled
 
 _CONFIG: Final = AioConfig(

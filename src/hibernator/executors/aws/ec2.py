@@ -12,8 +12,15 @@ from hibernator.api.parameters import Ec2Parameters, Ec2Selector
 from hibernator.api.planstatus import Rest
 from hibernator.decisions.sleepmark import Mark
 from hibernator.decisions.sleeptags import TAG, TAGS, from_tags, to_tags
-from hibernator.executors.aws import AwsAccount, AwsAccounts, AwsRefusedError, Document, tag_list, tags_of
-from hibernator.executors.aws_shapes import Shapes, shapes, total
+from hibernator.executors.aws.account import (
+    AwsAccount,
+    AwsAccounts,
+    AwsRefusedError,
+    Document,
+    tag_list,
+    tags_of,
+)
+from hibernator.executors.aws.sizes import Shapes, shapes, total
 from hibernator.executors.cloudmarks import (
     LINGERS,
     check_may_wake,

@@ -15,7 +15,7 @@ import msgspec
 from yarl import URL
 
 from hibernator import __version__
-from hibernator.executors.gcp_tokens import NotLetInError, Tokens
+from hibernator.executors.gcp.tokens import NotLetInError, Tokens
 from hibernator.executors.protocol import Permanent, Retryable, Throttled, Underway
 from hibernator.kube.backoff import backoff
 from hibernator.kube.transport import Fence

@@ -1,11 +1,48 @@
-"""How large AWS's machines are, for an estimate of what their sleep saves."""
+"""How large AWS's machines and groups of machines are."""
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 from hibernator.decisions.hibernateplan_restore import Saving
-from hibernator.executors.aws import AwsAccount
+from hibernator.decisions.sleepmark import Mark
+from hibernator.executors.aws.account import AwsAccount
 from hibernator.executors.protocol import ExecutorError
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    min: int
+    max: int
+    desired: int
+
+    @property
+    def asleep(self) -> bool:
+        return self.min == 0 and self.desired == 0
+
+    def document(self) -> dict[str, int]:
+        return {"min": self.min, "max": self.max, "desired": self.desired}
+
+
+def saved_size(restore: Mapping[str, Any]) -> Size:
+    return Size(int(restore["min"]), int(restore["max"]), int(restore["desired"]))
+
+
+def marked_size(mark: Mark | None) -> Size | None:
+    """What it was by its mark, if that says so."""
+    try:
+        return saved_size(mark.was) if mark and mark.was else None
+    except KeyError:
+        return None
+
+
+def still_asleep(now: Size, before: Size) -> bool:
+    """Whether nobody has woken it.
+
+    A rule for scaling may have asked for a machine in the night. Only a person sets the smallest number back.
+    """
+    return now != before and now.min == 0 and (now.desired == 0 or before.min > 0)
+
 
 _AT_ONCE: Final = 100  # values that a filter may have
 

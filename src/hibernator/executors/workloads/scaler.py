@@ -26,7 +26,7 @@ from hibernator.api.timewindowscaler_v1beta1 import share
 from hibernator.decisions.scaling import Patch, level
 from hibernator.decisions.sleepmark import LABEL, Mark, asleep_at, is_usable, read_mark
 from hibernator.decisions.staying import EXCLUDE, problem, stay
-from hibernator.executors.clusters import Clusters
+from hibernator.executors.connections import Clusters
 from hibernator.executors.insist import insist, typed
 from hibernator.executors.protocol import (
     PATIENCE,
@@ -37,7 +37,16 @@ from hibernator.executors.protocol import (
     Saved,
     parameters,
 )
-from hibernator.executors.workloads import (
+from hibernator.executors.workloads.kinds import (
+    Anything,
+    Sort,
+    is_finished,
+    ready,
+    saving_of,
+    sort_of,
+    workload_of,
+)
+from hibernator.executors.workloads.writes import (
     ODD,
     Thing,
     parts_of,
@@ -46,15 +55,6 @@ from hibernator.executors.workloads import (
     restore_of,
     thing_of,
     write,
-)
-from hibernator.executors.workloadscaler_kinds import (
-    Anything,
-    Sort,
-    is_finished,
-    ready,
-    saving_of,
-    sort_of,
-    workload_of,
 )
 from hibernator.kube import errors
 from hibernator.kube.client import Client

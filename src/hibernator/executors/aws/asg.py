@@ -10,9 +10,9 @@ from hibernator.api.parameters import AsgParameters, AsgSelector
 from hibernator.api.planstatus import Rest
 from hibernator.decisions.sleepmark import Mark
 from hibernator.decisions.sleeptags import TAG, TAGS, from_tags, to_tags
-from hibernator.executors.aws import AwsAccount, AwsAccounts, Document, tag_list, tags_of
-from hibernator.executors.aws_shapes import Shapes, shapes, total
-from hibernator.executors.aws_sizes import Size, marked_size, saved_size, still_asleep
+from hibernator.executors.aws.account import AwsAccount, AwsAccounts, Document, tag_list, tags_of
+from hibernator.executors.aws.ec2 import tag_filter
+from hibernator.executors.aws.sizes import Shapes, Size, marked_size, saved_size, shapes, still_asleep, total
 from hibernator.executors.cloudmarks import (
     LINGERS,
     check_may_wake,
@@ -22,7 +22,6 @@ from hibernator.executors.cloudmarks import (
     marking,
     sleeper,
 )
-from hibernator.executors.ec2 import tag_filter
 from hibernator.executors.protocol import Executor, Item, Job, Permanent, Saved, parameters_as
 
 _DELETING: Final = "Delete in progress"

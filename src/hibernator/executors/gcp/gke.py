@@ -19,7 +19,7 @@ from hibernator.api.parameters import GkeParameters
 from hibernator.api.planstatus import Rest
 from hibernator.decisions.hibernateplan_restore import Saving
 from hibernator.executors.cloudmarks import LINGERS, check_may_wake
-from hibernator.executors.gcp import Document, GcpProject, GcpRefusedError, part
+from hibernator.executors.gcp.project import Document, GcpProject, GcpRefusedError, part
 from hibernator.executors.protocol import (
     Executor,
     ExecutorError,

@@ -26,7 +26,7 @@ from hibernator.decisions.scaling import (
 )
 from hibernator.decisions.sleepmark import ASLEEP_AT, TRACE, Mark, read_mark
 from hibernator.executors.protocol import Permanent
-from hibernator.executors.workloadscaler_kinds import Anything, Sort, sort_of, workload_of
+from hibernator.executors.workloads.kinds import Anything, Sort, sort_of, workload_of
 from hibernator.kube import errors
 from hibernator.kube.client import Client
 

@@ -12,10 +12,9 @@ from hibernator.api.planstatus import Rest
 from hibernator.decisions.hibernateplan_restore import Saving
 from hibernator.decisions.sleepmark import Mark
 from hibernator.decisions.sleeptags import TAGS, from_tags, to_tags
-from hibernator.executors.asg import groups
-from hibernator.executors.aws import AwsAccount, AwsRefusedError, Document
-from hibernator.executors.aws_shapes import Shapes, shapes, total
-from hibernator.executors.aws_sizes import Size, marked_size, saved_size, still_asleep
+from hibernator.executors.aws.account import AwsAccount, AwsRefusedError, Document
+from hibernator.executors.aws.asg import groups
+from hibernator.executors.aws.sizes import Shapes, Size, marked_size, saved_size, shapes, still_asleep, total
 from hibernator.executors.cloudmarks import (
     LINGERS,
     check_may_wake,

@@ -23,7 +23,7 @@ from hibernator.executors.cloudmarks import (
     sleeper,
     tell_unmarked,
 )
-from hibernator.executors.gcp import Document, GcpProject, GcpRefusedError, part
+from hibernator.executors.gcp.project import Document, GcpProject, GcpRefusedError, part
 from hibernator.executors.protocol import Executor, Item, Job, Permanent, Retryable, Saved, parameters_as
 
 _ASLEEP: Final = "NEVER"

@@ -1,0 +1,1 @@
+"""AWS: its accounts, and how what lives there sleeps and wakes."""

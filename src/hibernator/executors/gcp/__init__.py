@@ -1,0 +1,1 @@
+"""Google Cloud: its projects, and how what lives there sleeps and wakes."""

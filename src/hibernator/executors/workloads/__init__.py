@@ -1,0 +1,1 @@
+"""Workloads in a cluster: how each kind sleeps and wakes."""
