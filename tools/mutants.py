@@ -29,7 +29,7 @@ from typing import Any, Final, NoReturn
 ROOT: Final = Path(__file__).parents[1]
 ROOMS: Final = ("decisions", "schedule", "approvals")
 ENOUGH: Final = 0.9  # of a sample must be noticed
-LONGEST_SECONDS: Final = 300  # a mutant that runs so long was noticed
+LONGEST_SECONDS: Final = 120  # a mutant that runs so long was noticed
 
 _COMPARISONS: Final[dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]]] = {
     ast.Lt: (ast.LtE, ast.GtE),
@@ -130,7 +130,6 @@ def _chosen(only: str, count: int, seed: int) -> list[Mutant]:
 
 def _run(mutant: Mutant | None, tests: Sequence[Path]) -> NoReturn:
     """Run the tests in this process, which ends with it."""
-    signal.alarm(LONGEST_SECONDS)
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
     os.dup2(nothing, 2)
@@ -139,8 +138,16 @@ def _run(mutant: Mutant | None, tests: Sequence[Path]) -> NoReturn:
         sys.meta_path.insert(0, _Finder(mutant))
     import pytest
 
-    code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *map(str, tests)])
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    code = pytest.main([*options, *map(str, tests)], plugins=[_Deadline()])
     os._exit(int(code))
+
+
+class _Deadline:
+    """Ends a run that takes too long, counted from when its tests are collected."""
+
+    def pytest_collection(self) -> None:
+        signal.alarm(LONGEST_SECONDS)
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
