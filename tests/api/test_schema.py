@@ -9,7 +9,7 @@ import pytest
 
 from api.walk import KINDS, SCHEMAS, find, nodes
 from hibernator.api.crd import manifest, to_yaml
-from hibernator.api.hibernateplan import PLANS, TargetType
+from hibernator.api.hibernateplan import PLANS, BuiltInType
 from hibernator.api.kinds import DEFINITIONS, Definition, Version, all_kinds
 from hibernator.api.meta import Model, rule, says
 from hibernator.api.parameters import PARAMETERS
@@ -92,7 +92,7 @@ def test_choices_keep_the_order_in_which_they_were_written() -> None:
 
 
 def test_every_type_of_target_has_its_parameters() -> None:
-    assert set(PARAMETERS) == set(get_args(TargetType))
+    assert set(PARAMETERS) == set(get_args(BuiltInType))
 
 
 def test_a_field_can_be_required_though_the_decoder_does_without() -> None:

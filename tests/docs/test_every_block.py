@@ -22,11 +22,21 @@ BY_LANGUAGE: Final = {
     "console": "tests/docs/test_pages.py::test_what_a_page_shows_is_what_happens",
     "mermaid": "tests/docs/test_architecture.py::test_the_picture_has_every_room_of_a_running_operator",
 }
+_PLUGINS: Final = "tests/executors/test_plugins.py::test_the_"
 _JOURNEY: Final = "tests/cli/exceptions/test_journey.py::test_an_emergency_exception_from_need_to_expiry"
 _SHELL: Final = "tests/docs/test_shell.py::test_"
 _AUDIT: Final = "tests/docs/test_shell_audit.py::test_"
 _INSTALL: Final = "tests/docs/test_shell_install.py::test_"
 BY_PAGE: Final = {
+    ("docs/guides/write-an-executor.md", "toml"): (
+        f"{_PLUGINS}executor_of_the_guide_sleeps_and_wakes_beside_a_broken_one",
+    ),
+    ("docs/guides/write-an-executor.md", "python"): (
+        f"{_PLUGINS}executor_of_the_guide_sleeps_and_wakes_beside_a_broken_one",
+    ),
+    ("docs/guides/write-an-executor.md", "yaml"): (
+        f"{_PLUGINS}executor_of_the_guide_sleeps_and_wakes_beside_a_broken_one",
+    ),
     ("CONTRIBUTING.md", "sh"): ("tests/docs/test_every_block.py::test_make_knows_what_it_is_told_to_make",),
     ("README.md", "sh"): (
         "tests/docs/test_every_block.py::test_make_knows_what_it_is_told_to_make",

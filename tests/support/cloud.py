@@ -22,7 +22,7 @@ def job(
     uid: str = "0a1b2c3d-0000-0000-0000-000000000000",
     later: float = 0.0,
 ) -> Job:
-    target = Target(name="it", type=type_, parameters=parameters, connector_ref=connector)  # type: ignore[arg-type] # any type there is
+    target = Target(name="it", type=type_, parameters=parameters, connector_ref=connector)
     return Job(
         namespace=namespace,
         plan=plan,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
@@ -20,10 +20,13 @@ from hibernator.api.windows import (
 )
 
 PlanHolidayMode = Literal["ignore", "sleep-all-day", "stay-awake"]
-TargetType = Literal["workloadscaler", "karpenter", "ec2", "asg", "rds", "eks", "gke", "cloudsql", "noop"]
+BuiltInType = Literal["workloadscaler", "karpenter", "ec2", "asg", "rds", "eks", "gke", "cloudsql", "noop"]
+PLUGIN_TYPE = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+"
 StrategyType = Literal["Sequential", "Parallel", "DAG", "Staged"]
 BehaviorMode = Literal["Strict", "BestEffort"]
 WokenByOthers = Literal["Leave", "SleepAgain"]
+
+_BUILT_IN = get_args(BuiltInType)
 
 # Together with MOST_TARGETS these keep the cost of the rules below within what the API server allows.
 MOST_DEPENDENCIES = 200
@@ -98,7 +101,15 @@ class Target(Model):
     )
 
     name: Annotated[str, says("What it is called in this plan.", pattern=SHORT_NAME, maxLength=LONGEST_NAME)]
-    type: Annotated[TargetType, says("What kind of thing it is, and so how it is put to sleep.")]
+    type: Annotated[
+        str,
+        says(
+            f"What kind of thing it is, and so how it is put to sleep: one of {', '.join(_BUILT_IN)}, or the "
+            "type of a plug-in, which has a dot in its name.",
+            pattern=f"^({'|'.join(_BUILT_IN)}|{PLUGIN_TYPE})$",
+            maxLength=100,
+        ),
+    ]
     connector_ref: Annotated[
         ConnectorReference | None,
         says("How to reach it. Without one, workloads are those of the operator's own cluster."),

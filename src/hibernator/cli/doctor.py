@@ -105,6 +105,7 @@ async def _all(patient: "Patient") -> "Findings":
         reach.clock,
         installed.crds,
         installed.policies,
+        installed.plugins,
         permissions.permissions,
         leading.leader,
         leading.strays,

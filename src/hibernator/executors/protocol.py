@@ -29,7 +29,7 @@ from whenever import Instant
 
 from hibernator.api.hibernateplan import Behavior, Target
 from hibernator.api.meta import Model
-from hibernator.api.parameters import PARAMETERS, AwaitCompletion
+from hibernator.api.parameters import PARAMETERS, Await, AwaitCompletion
 from hibernator.api.planstatus import Rest
 from hibernator.decisions.hibernateplan_restore import Item, Saving
 from hibernator.decisions.sleepmark import Mark, trace
@@ -197,16 +197,28 @@ class Executor(ABC):
         return read_duration(wanted.timeout) / SECOND if wanted.timeout else self.usual_patience
 
 
+class PluginParameters(Model):
+    """Of a target whose type a plug-in brings: what is the same for every type."""
+
+    await_completion: Await = None
+
+
 def parameters(target: Target) -> Model:
     """The parameters as the type of the target has them; Permanent if they are not of that shape."""
+    return _converted(target, PARAMETERS.get(target.type, PluginParameters))
+
+
+def _converted(target: Target, model: type[M]) -> M:
     try:
-        return msgspec.convert(target.parameters, PARAMETERS[target.type])
+        return msgspec.convert(target.parameters, model)
     except msgspec.ValidationError as error:
         raise Permanent(f"spec.targets: the parameters of {target.name} cannot be used: {error}.") from error
 
 
 def parameters_as(job: Job, model: type[M]) -> M:
     """The parameters of the target as one type that the caller knows."""
+    if job.target.type not in PARAMETERS:
+        return _converted(job.target, model)
     found = parameters(job.target)
     if not isinstance(found, model):
         raise Permanent(

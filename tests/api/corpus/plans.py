@@ -134,7 +134,7 @@ BAD = [
     Bad(
         "a target of no known type",
         plan({"name": "it", "type": "lambda"}),
-        'spec.targets[0].type: Unsupported value: "lambda"',
+        'spec.targets[0].type: Invalid value: "lambda": spec.targets[0].type in body should match',
         "spec.targets[0].type",
     ),
     Bad(

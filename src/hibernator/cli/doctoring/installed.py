@@ -114,3 +114,17 @@ def _complaints(policy: dict[str, Any]) -> str:
 
 def _bindings(patient: Patient) -> Iterator[dict[str, Any]]:
     return (each for each in shipped(patient.home) if each["kind"].endswith("Binding"))
+
+
+async def plugins(_patient: Patient | None = None) -> Findings:
+    """The executors of other packages, as they are where this command runs: in the pod, the operator's."""
+    from hibernator.executors.plugins import plugins as found
+
+    for one in found():
+        if one.problem:
+            saw = f"{one.type} of {one.package} cannot be used: {one.problem}"
+            yield Finding(
+                "plug-ins", Level.FAIL, saw, "Mend or uninstall the package, then restart the operator."
+            )
+        else:
+            yield Finding("plug-ins", Level.OK, f"{one.type} of {one.package}")
