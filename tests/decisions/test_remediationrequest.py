@@ -30,7 +30,7 @@ from hibernator.decisions.remediationrequest import (
 
 NOW = Instant("2026-03-02T08:00:00Z")
 REMEDIATION = RemediationRequest(metadata=ObjectMeta(name="oom", namespace="shop", uid="rr", generation=1))
-APPROVING = {
+APPROVING: dict[str, Any] = {
     "phase": "Approving",
     "message": "Somebody must approve it.",
     "approvalContext": {"confidence": 0.7},
@@ -186,3 +186,28 @@ def test_names_of_requests_are_names_and_differ_by_analysis(name: str, uid: Any)
     assert max(len(first), len(second)) <= 253
     other = replace(found, metadata=replace(found.metadata, uid="another"))
     assert not {first, second} & set(request_names(other))
+
+
+@pytest.mark.parametrize(
+    ("phase", "type_", "reason"),
+    [
+        ("Rejected", "Warning", "Rejected"),
+        ("Ready", "Normal", "Ready"),
+        ("Approving", "Normal", "AwaitingApproval"),
+    ],
+)
+def test_a_new_phase_is_told_once_and_a_rejection_as_a_warning(phase: str, type_: str, reason: str) -> None:
+    found = analysis(**(APPROVING | {"phase": phase}))
+    decision = orchestrated(found)
+    assert decision.status is not None
+    assert [(tell.type, tell.message) for tell in decision.tells if tell.reason == reason] == [
+        (type_, decision.status.message)
+    ]
+    before = replace(REMEDIATION, status=decision.status)
+    again = decide(Seen(remediation=before, matters=(Matter(found, ()),)), NOW)
+    assert reason not in reasons(again)
+
+
+@pytest.mark.parametrize("missing", ["approvalContext", "approvalDeadline"])
+def test_nobody_is_asked_without_a_context_and_a_deadline(missing: str) -> None:
+    assert request_spec(analysis(**{name: APPROVING[name] for name in APPROVING if name != missing})) is None
