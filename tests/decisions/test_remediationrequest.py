@@ -200,7 +200,7 @@ def test_a_new_phase_is_told_once_and_a_rejection_as_a_warning(phase: str, type_
     found = analysis(**(APPROVING | {"phase": phase}))
     decision = orchestrated(found)
     assert decision.status is not None
-    assert [(tell.type, tell.message) for tell in decision.tells if tell.reason == reason] == [
+    assert [(one.type, one.message) for one in decision.notices if one.reason == reason] == [
         (type_, decision.status.message)
     ]
     before = replace(REMEDIATION, status=decision.status)
