@@ -1,4 +1,4 @@
-"""ScheduleException: a plan's schedule, bent for a while, with the consent of those who must agree."""
+"""ScheduleException: a temporary override of a plan's schedule, with the approvals that it needs."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -270,7 +270,7 @@ _FROZEN = " && ".join(
 
 
 class ScheduleException(Object, kw_only=True):
-    """Bends the schedule of one HibernatePlan for a limited time, and then is over by itself."""
+    """Overrides the schedule of one HibernatePlan for a limited time, and then is over by itself."""
 
     RULES = (
         rule(
