@@ -8,6 +8,7 @@ import pytest
 from whenever import Instant
 
 from hibernator.cli.exits import Exit
+from hibernator.decisions.hibernateplan import REST_SECONDS
 from hibernator.kube.clustertime import publish
 from support.clock import ManualClock
 from support.cluster import ClusterInTest
@@ -62,6 +63,7 @@ async def test_a_workload_is_woken_and_what_cannot_be_is_said_with_the_fix(desk:
     wake = ("plan", "wake", "nights")
     async with scene.operator(ManualClock(EVENING)) as run:
         await run.until(lambda: scene.phase() == "Hibernated")
+        await run.advance(REST_SECONDS)
 
         absent = await desk.type(EVENING, *wake, "--only", "deploy/webb")
         assert (absent.code, absent.out) == (Exit.FOUND, "")

@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, strategies as st
-from whenever import Instant
+from whenever import Instant, TimeDelta
 
+from hibernator.decisions.hibernateplan import REST_SECONDS
 from hibernator.decisions.hibernateplan_restore import Entry, Item, Kept, merge, released
 from hibernator.decisions.hibernateplan_status import saved_by
 from hibernator.decisions.staying import (
@@ -115,8 +116,23 @@ def test_a_plan_looks_again_when_the_first_may_sleep_and_never_while_it_is_awake
     assert not drill.look("Awake").runs
 
 
+def test_a_plan_rests_between_two_looks_however_often_somebody_annotates() -> None:
+    drill = Drill(spec("a"))
+    drill.go("Asleep")
+    drill.due = {"a"}
+    assert drill.look("Asleep").after == REST_SECONDS
+    begun = 0
+    for _ in range(60):
+        decision = drill.look("Asleep")
+        begun += bool(decision.runs)
+        drill.work(decision)
+        drill.look("Asleep")
+        drill.now += TimeDelta(seconds=1)
+    assert begun == 60 / REST_SECONDS - 1
+
+
 def test_a_target_that_failed_is_not_begun_again_for_what_is_due() -> None:
     drill = Drill(spec("a", behavior={"retries": 0}))
     drill.go("Asleep", lambda _run, _attempt: "failed")
-    drill.due = {"a"}
+    drill.due, drill.now = {"a"}, EVENING.add(hours=1)
     assert not drill.look("Asleep").runs

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from whenever import Instant
 
-from hibernator.api.hibernateplan import Target
+from hibernator.api.hibernateplan import Behavior, Target
 from hibernator.api.parameters import LabelRequirement, LabelSelector
 from hibernator.decisions.sleepmark import LABEL, MARK
 from hibernator.executors.protocol import Item, Job, Permanent, Saved
@@ -348,3 +348,17 @@ async def test_a_share_runs_on_saves_the_difference_and_wakes_as_it_was(
     scene.cluster.kubectl("scale", *place, "--replicas=4")
     (seen,) = [item for item in await executor.discover(replace(work, cycle=2)) if item.key == big_one.key]
     assert (seen.asleep, seen.woken) == (False, True)
+
+
+async def test_a_new_workload_is_found_with_the_moment_at_which_it_may_sleep(
+    scene: PlanScene, executor: WorkloadScaler
+) -> None:
+    scene.create(workload(replicas=3))
+    created = Instant(scene.one("Deployment", "web")["metadata"]["creationTimestamp"])
+    young = replace(job(scene), behavior=Behavior(grace_for_new="30m"), now=created.add(minutes=29))
+    (item,) = await executor.discover(young)
+    old_enough = created.add(minutes=30)
+    assert (item.restore, item.awake_until) == (None, old_enough)
+    assert item.note == f"until {old_enough.format_iso(unit='second')}, because it is new"
+    (item,) = await executor.discover(replace(young, now=old_enough))
+    assert (item.awake_until, item.restore is None) == (None, False)

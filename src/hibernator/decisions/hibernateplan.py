@@ -48,6 +48,7 @@ LEAVE_ASLEEP: Final = f"{DOMAIN}/leave-asleep"
 RETRY: Final = f"{DOMAIN}/retry"
 LONGEST_SECONDS: Final = 86_400.0
 MISTAKE_SECONDS: Final = 300.0
+REST_SECONDS: Final = 15.0  # between two looks at a target that sleeps
 MOST_EXCEPTIONS: Final = 10
 _UNDONE: Final = frozenset({"Failed", "Aborted"})
 _replace = msgspec.structs.replace
@@ -190,7 +191,7 @@ def _again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> tuple[str, 
     if not status.history:
         return ()
     if not (asked or changed or (once_more and once_more <= now)):
-        return _due(seen, status)
+        return _due(seen, status, now)
     failed = [target.name for target in status.targets if target.state in _UNDONE]
     if standing(status, seen.kept) == "Awake" or not changed:
         return tuple(failed)
@@ -203,16 +204,22 @@ def _again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> tuple[str, 
     )
 
 
-def _due(seen: Seen, status: HibernatePlanStatus) -> tuple[str, ...]:
+def _due(seen: Seen, status: HibernatePlanStatus, now: Instant) -> tuple[str, ...]:
     """Of a sleeping plan, the targets of which something falls asleep later or is woken sooner than the rest.
 
-    Not those that failed: they would fail again, at once and for ever.
+    Not those that failed: they would fail again, at once and for ever. And not one look after the other: who
+    may edit one workload could keep a plan of many namespaces busy with its annotation.
     """
-    if standing(status, seen.kept) == "Awake":
+    if standing(status, seen.kept) == "Awake" or ((rested := _rested_at(status)) and now < rested):
         return ()
     known = states(status)
     names = [target.name for target in seen.plan.spec.targets if target.name in seen.due]
     return tuple(name for name in names if name in known and known[name].state == "Completed")
+
+
+def _rested_at(status: HibernatePlanStatus) -> Instant | None:
+    result = last_result(status)
+    return Instant(result.finished_at).add(seconds=REST_SECONDS) if result and result.finished_at else None
 
 
 def _once_more_at(status: HibernatePlanStatus) -> Instant | None:
@@ -350,7 +357,7 @@ def _look_again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> float:
     Whoever was due before waits for something other than time: for room, or for the end of a suspension.
     """
     moments = [due_at(target) for target in status.targets if status.current_operation]
-    moments += [_once_more_at(status), seen.due_at]
+    moments += [_once_more_at(status), seen.due_at, _rested_at(status) if seen.due else None]
     if seen.clock:
         moments.append(seen.clock.until)
     if is_suspended(seen.plan, now) and seen.plan.spec.suspend_until:

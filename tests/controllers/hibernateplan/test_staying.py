@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from hibernator.decisions.hibernateplan import REST_SECONDS
 from support.clock import ManualClock
 from support.plan_scenes import EVENING, MORNING, PlanScene, every_kind, plan, workloads
 from support.scaler_scenes import workload
@@ -50,6 +51,7 @@ async def test_every_kind_is_woken_when_its_owners_say_so_and_sleeps_again_after
             *("Deployment/web", "Deployment/api", "StatefulSet/db", "DaemonSet/agent"),
             *("CronJob/report", "Job/import"),
         }
+        await run.advance(REST_SECONDS)
         annotate(scene, NINE, *called)
         await run.until(lambda: asleep(scene) == {"Deployment/api"})
         awake = specs(scene)
