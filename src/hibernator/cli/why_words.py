@@ -70,6 +70,7 @@ def _plan(sight: Sight, covering: Covering, now: Instant) -> Iterator[str]:
     ready = find(plan.status.conditions, "Ready")
     if ready and ready.message:
         yield f"  why      {ready.message}"
+    yield from (f"  target   {message}" for message in _told_of(sight, plan))
     for one in covering.exceptions:
         who = requester(one) or "an unknown user"
         reason = f": {one.spec.reason}" if one.spec.reason else ""
@@ -77,6 +78,14 @@ def _plan(sight: Sight, covering: Covering, now: Instant) -> Iterator[str]:
         yield f"  override {one.metadata.name} ({one.spec.type}) by {who}, until {until}{reason}"
     if following := plan.status.next_transition:
         yield f"  until    {shown_with_distance(following.at, zone, now)}, then {following.to}"
+
+
+def _told_of(sight: Sight, plan: HibernatePlan) -> Iterator[str]:
+    """What targets say about this very workload, such as why it stays awake."""
+    named = f"/{sight.namespace}/{sight.name}"
+    for target in plan.status.targets:
+        if f"{named} " in target.message or f"{named}: " in target.message:
+            yield target.message
 
 
 def _since(plan: HibernatePlan, cycle: int) -> Instant | None:
