@@ -8,7 +8,7 @@ import pytest
 from whenever import Instant
 
 from hibernator.cli.exits import Exit
-from hibernator.decisions.hibernateplan import REST_SECONDS
+from hibernator.decisions.hibernateplan_case import REST_SECONDS
 from hibernator.kube.clustertime import publish
 from support.clock import ManualClock
 from support.cluster import ClusterInTest

@@ -4,7 +4,8 @@ from whenever import TimeDelta
 
 from hibernator.api.problem import Problem
 from hibernator.decisions.conditions import find
-from hibernator.decisions.hibernateplan import LEAVE_ASLEEP, RETRY, Seen, decide
+from hibernator.decisions.hibernateplan import decide
+from hibernator.decisions.hibernateplan_case import LEAVE_ASLEEP, RETRY, Seen
 from support.plan_drill import EVENING, Drill, failing, spec
 
 

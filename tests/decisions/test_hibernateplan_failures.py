@@ -4,7 +4,7 @@ import pytest
 from whenever import TimeDelta
 
 from hibernator.decisions.conditions import find
-from hibernator.decisions.hibernateplan import RETRY
+from hibernator.decisions.hibernateplan_case import RETRY
 from support.plan_drill import Drill, failing, spec, strategy
 
 

@@ -3,7 +3,6 @@
 import pytest
 from whenever import Instant, TimeDelta
 
-from hibernator.decisions.hibernateplan_journal import journaled
 from hibernator.decisions.hibernateplan_restore import Saving
 from hibernator.decisions.hibernateplan_status import Woken, saved_by
 from support.plan_drill import EVENING, Drill, spec
@@ -17,7 +16,7 @@ def test_a_target_that_fell_asleep_says_what_an_hour_of_it_saves_in_the_status_a
     assert target.saving
     assert (target.saving.cpu_cores, target.saving.memory_gib) == (2.0, 4.0)
     [slept] = [
-        one for one in journaled(before, drill.status, (), drill.now).journal if one.type == "target.slept"
+        one for one in drill.status.journal[len(before.status.journal) :] if one.type == "target.slept"
     ]
     assert slept.data == {
         "target": "a",
@@ -78,7 +77,7 @@ def test_what_others_woke_saves_nothing_from_when_they_did_until_it_sleeps_again
     drill.woken = (half(2),)
     drill.go("Asleep")
     assert core_hours(drill) == 2 * 2 + 1
-    [news] = journaled(before, drill.status, (), drill.now).journal
+    [news] = drill.status.journal[len(before.status.journal) :]
     assert (news.type, Instant(news.at), news.data["cpuMillicores"]) == (
         "target.wokenbyothers",
         half(2).at,
@@ -94,7 +93,7 @@ def test_what_others_woke_saves_nothing_from_when_they_did_until_it_sleeps_again
 
     drill.woken = ()
     drill.go("Asleep")
-    [news] = journaled(before, drill.status, (), drill.now).journal
+    [news] = drill.status.journal[len(before.status.journal) :]
     assert (news.type, news.data["awake"], news.data["cpuMillicores"]) == ("target.sleptagain", 0, 2000)
     drill.now += TimeDelta(hours=1)
     drill.go("Awake")

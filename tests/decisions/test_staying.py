@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 from whenever import Instant, TimeDelta
 
-from hibernator.decisions.hibernateplan import REST_SECONDS
+from hibernator.decisions.hibernateplan_case import REST_SECONDS
 from hibernator.decisions.hibernateplan_restore import Entry, Item, Kept, merge, released
 from hibernator.decisions.hibernateplan_status import saved_by
 from hibernator.decisions.staying import (

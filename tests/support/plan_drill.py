@@ -12,7 +12,8 @@ from hibernator.api.hibernateplan import HibernatePlan, HibernatePlanSpec
 from hibernator.api.meta import ObjectMeta
 from hibernator.api.planstatus import HibernatePlanStatus, ItemCount, Rest
 from hibernator.api.problem import Problem
-from hibernator.decisions.hibernateplan import Clockwise, Decision, Run, Seen, decide
+from hibernator.decisions.hibernateplan import decide
+from hibernator.decisions.hibernateplan_case import Clockwise, Decision, Run, Seen
 from hibernator.decisions.hibernateplan_restore import Saving
 from hibernator.decisions.hibernateplan_status import Outcome, Woken
 

@@ -9,7 +9,7 @@ from typing import Final
 from hibernator.admission.policies import IS_NEW, USER, Check, Policy, metadata
 from hibernator.api.kinds import all_kinds
 from hibernator.decisions.author import CHANGED_BY, RETRIED_BY
-from hibernator.decisions.hibernateplan import RETRY
+from hibernator.decisions.hibernateplan_case import RETRY
 
 
 def _before(key: str) -> str:

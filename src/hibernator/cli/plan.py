@@ -135,7 +135,7 @@ def retry(name: Name, place: ClusterOptions) -> None:
     """Try the targets of a plan again that failed for good."""
     from whenever import Instant
 
-    from hibernator.decisions.hibernateplan import RETRY
+    from hibernator.decisions.hibernateplan_case import RETRY
 
     def asked(plan: "HibernatePlan") -> Mapping[str, object]:
         failed = [target.name for target in plan.status.targets if target.state in {"Failed", "Aborted"}]

@@ -12,7 +12,7 @@ from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
 from hibernator.cli import strays
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.leader import leader_namespace, until
-from hibernator.decisions import hibernateplan
+from hibernator.decisions import hibernateplan_case
 from hibernator.executors import sleepers
 from hibernator.executors.sleepers import Sleeper
 from hibernator.kube.client import Client
@@ -80,7 +80,7 @@ async def remove(client: Client, seen: Seen, longest: float, say: Callable[[str]
     _refuse_what_sleeps_elsewhere(seen.plans)
     await _wake(client, seen.sleepers, say)
     for plan in seen.plans:
-        await without(client, PLANS, plan, hibernateplan.FINALIZER)
+        await without(client, PLANS, plan, hibernateplan_case.FINALIZER)
     for sentence in await detach(client):
         say(sentence)
     await _delete_all(client, PLANS)

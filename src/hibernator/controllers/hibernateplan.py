@@ -16,7 +16,6 @@ from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.api.plan_checks import check_plan
-from hibernator.api.planstatus import HibernatePlanStatus
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.audit.spool import AuditSpool
@@ -32,21 +31,19 @@ from hibernator.controllers.hibernateplan_restore import RestoreData
 from hibernator.controllers.hibernateplan_runs import FAILURES, Runner
 from hibernator.controllers.means import Means
 from hibernator.controllers.strays import Strays
-from hibernator.decisions.hibernateplan import (
+from hibernator.decisions.hibernateplan import decide
+from hibernator.decisions.hibernateplan_case import (
     FINALIZER,
     LEAVE_ASLEEP,
     Clockwise,
     Decision,
     Run,
     Seen,
-    decide,
     is_deleted,
     only_looks,
 )
-from hibernator.decisions.hibernateplan_journal import journaled
 from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL
 from hibernator.decisions.hibernateplan_status import Outcome, standing
-from hibernator.decisions.hibernateplan_words import notices
 from hibernator.executors.registry import Registry
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
@@ -143,7 +140,10 @@ class PlanReconciler:
         if decision.release:
             await self._objects.read_again(plan)
             return await self._release(plan, memory)
-        written = await self._write_status(plan, decision.status, now)
+        written = await self._objects.write_status(plan, decision.status)
+        if written is not plan:
+            self._objects.notify(plan, decision.notices)
+            count(self._metrics, plan.status, decision.status)
         if written is plan and decision.runs:
             await self._objects.read_again(plan)
         plan = written
@@ -204,6 +204,7 @@ class PlanReconciler:
             problems=problems,
             unreadable=bool(broken),
             troubles=troubles,
+            recorded=journal_audit.recorded(self._trail, PLANS, plan, plan.status.journal),
         )
 
     def _problems(self, plan: HibernatePlan, memory: _Memory) -> tuple[_Problems, _Problems]:
@@ -298,18 +299,6 @@ class PlanReconciler:
         version = plan.metadata.resource_version
         if memory.told != version and journal_audit.record(self._trail, PLANS, plan, plan.status.journal):
             memory.told = version
-
-    async def _write_status(
-        self, plan: HibernatePlan, status: HibernatePlanStatus, now: Instant
-    ) -> HibernatePlan:
-        recorded = journal_audit.recorded(self._trail, PLANS, plan, plan.status.journal)
-        status = journaled(plan, status, recorded, now)
-        if status == plan.status:
-            return plan
-        written = await self._objects.write_status(plan, status)
-        self._objects.notify(plan, notices(plan.status, status))
-        count(self._metrics, plan.status, status)
-        return written
 
 
 def plan_controller(means: Means, *, registry: Registry, strays: Strays) -> Controller:

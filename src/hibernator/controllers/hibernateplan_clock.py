@@ -9,7 +9,8 @@ from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.planstatus import ActiveException, NextTransition, Rest
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.decisions.conditions import whole_second
-from hibernator.decisions.hibernateplan import Clockwise, active_exceptions
+from hibernator.decisions.hibernateplan import active_exceptions
+from hibernator.decisions.hibernateplan_case import Clockwise
 from hibernator.schedule.daysoff import DaysOff
 from hibernator.schedule.holidays import load_holidays
 from hibernator.schedule.plan import PlanTimeline

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.controllers.shared import ACTIVE, plan_key
-from hibernator.decisions.hibernateplan import MOST_EXCEPTIONS
+from hibernator.decisions.hibernateplan_case import MOST_EXCEPTIONS
 from hibernator.kube.store import Store
 
 

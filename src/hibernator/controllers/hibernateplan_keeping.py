@@ -18,7 +18,7 @@ from hibernator.controllers import shared
 from hibernator.controllers.hibernateplan_progress import Progress
 from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
 from hibernator.controllers.hibernateplan_runs import Runner
-from hibernator.decisions.hibernateplan import Run
+from hibernator.decisions.hibernateplan_case import Run
 from hibernator.decisions.hibernateplan_keeping import is_woken, missing, strangers
 from hibernator.decisions.hibernateplan_status import last_operation, last_result, standing, states
 from hibernator.executors.protocol import ExecutorError, Job

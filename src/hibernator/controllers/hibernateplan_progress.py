@@ -9,7 +9,7 @@ from whenever import Instant
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.planstatus import ItemCount, Operation
 from hibernator.decisions import staying
-from hibernator.decisions.hibernateplan import direction
+from hibernator.decisions.hibernateplan_case import direction
 from hibernator.decisions.hibernateplan_restore import Entry, Item, Saving
 from hibernator.decisions.hibernateplan_status import Outcome, states
 from hibernator.executors.protocol import ExecutorError, Job, Permanent, Saved, Throttled

@@ -24,7 +24,7 @@ from hibernator.controllers.hibernateplan_restore import Stored
 from hibernator.controllers.hibernateplan_runs import Runner
 from hibernator.controllers.hibernateplan_staying import Staying, is_kept
 from hibernator.controllers.means import Means
-from hibernator.decisions.hibernateplan import Run, is_suspended
+from hibernator.decisions.hibernateplan_case import Run, is_suspended
 from hibernator.decisions.hibernateplan_keeping import is_stray, is_woken_by_others, may_act
 from hibernator.decisions.hibernateplan_restore import Kept
 from hibernator.decisions.hibernateplan_status import Woken, standing

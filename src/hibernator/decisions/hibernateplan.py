@@ -5,29 +5,38 @@ one ended. A plan that was down over several boundaries, whose spec was changed 
 while it sleeps is therefore no special case: it stands somewhere, and is wanted somewhere.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Final, Literal
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
 
 import msgspec
 from whenever import Instant, TimeDelta
 
-from hibernator.api.hibernateplan import HibernatePlan
-from hibernator.api.kind import DOMAIN
 from hibernator.api.planstatus import (
     ActiveException,
     HibernatePlanStatus,
-    NextTransition,
-    Operation,
     Rest,
     TargetState,
     TargetStatus,
 )
-from hibernator.api.problem import Problem
+from hibernator.decisions.hibernateplan_case import (
+    LEAVE_ASLEEP,
+    LONGEST_SECONDS,
+    MISTAKE_SECONDS,
+    MOST_EXCEPTIONS,
+    REST_SECONDS,
+    RETRY,
+    Decision,
+    Run,
+    Seen,
+    direction,
+    is_deleted,
+    is_suspended,
+    only_looks,
+)
+from hibernator.decisions.hibernateplan_journal import journaled
 from hibernator.decisions.hibernateplan_order import LONGEST_PAUSE, OVER, cut_off, due_at, order, startable
 from hibernator.decisions.hibernateplan_status import (
-    Outcome,
-    Woken,
     begin,
     finish,
     fold,
@@ -41,102 +50,79 @@ from hibernator.decisions.hibernateplan_status import (
     with_state,
     with_woken,
 )
-from hibernator.decisions.hibernateplan_words import Told, conditions, phase
+from hibernator.decisions.hibernateplan_words import Told, conditions, notices, phase
 
-FINALIZER: Final = f"{DOMAIN}/wake-first"
-LEAVE_ASLEEP: Final = f"{DOMAIN}/leave-asleep"
-RETRY: Final = f"{DOMAIN}/retry"
-LONGEST_SECONDS: Final = 86_400.0
-MISTAKE_SECONDS: Final = 300.0
-REST_SECONDS: Final = 15.0  # between two looks at a target that sleeps
-MOST_EXCEPTIONS: Final = 10
 _UNDONE: Final = frozenset({"Failed", "Aborted"})
 _replace = msgspec.structs.replace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clockwise:
-    """What the schedule says, with the exceptions that bend it."""
-
-    wanted: Rest
-    reason: str
-    message: str
-    until: Instant | None  # when anything of this changes
-    following: NextTransition | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """All that the decision may look at."""
-
-    plan: HibernatePlan
-    clock: Clockwise | None  # None while the schedule has mistakes
-    kept: frozenset[str] = frozenset()  # targets of which something is kept to be woken
-    changed: frozenset[str] = frozenset()  # those that the spec describes in other words than when they slept
-    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
-    exceptions: tuple[ActiveException, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    unreadable: bool = False  # something is kept, but nobody can tell what
-    troubles: tuple[str, ...] = ()  # what degrades the plan without stopping it
-    strays: tuple[str, ...] = ()  # items with its mark that sleep although it is awake, or does not know them
-    woken: tuple[Woken, ...] | None = ()  # what others woke while it sleeps; None if that is not known yet
-    due: frozenset[str] = frozenset()  # targets with items that may sleep now, or that are to be awake now
-    due_at: Instant | None = None  # when the next item that stays awake for now may sleep
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """Work on one target: `Look` is that of a dry run, which touches nothing."""
-
-    name: str
-    operation: Operation | Literal["Look"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """The status to write before anything is touched, then what to work on, and when to look again."""
-
-    status: HibernatePlanStatus
-    runs: tuple[Run, ...] = ()
-    after: float = LONGEST_SECONDS
-    release: bool = False  # nothing is asleep any more: a deleted plan may go
-
-
 def decide(seen: Seen, now: Instant) -> Decision:
-    """Take the next step."""
-    plan, spec = seen.plan, seen.plan.spec
-    if is_deleted(plan) and LEAVE_ASLEEP in plan.metadata.annotations:
-        return Decision(status=plan.status, release=True)
-    if seen.unreadable:
-        return _said(seen, plan.status, now, after=MISTAKE_SECONDS)
-    status = plan.status
-    if not only_looks(plan):
-        status = fold(status, seen.outcomes, spec.behavior.retries, now)
-    if is_deleted(plan):
-        if not _sleepers(seen, status) and status.current_operation is None:
-            return Decision(status=status, release=True)
-        return _move(seen, status, "Awake", now)
-    if seen.clock is None or (seen.problems and seen.clock.wanted == "Asleep"):
-        return _said(seen, status, now, after=MISTAKE_SECONDS)
-    if is_suspended(plan, now):
-        return _said(seen, status, now)
-    if only_looks(plan):
-        return _look(seen, status, now)
-    return _move(seen, status, seen.clock.wanted, now)
+    """Take the next step: the first policy that has something to say decides."""
+    decision = next(found for policy in POLICIES if (found := policy(seen, now)))
+    if decision.release:
+        return decision
+    status = journaled(seen.plan, decision.status, seen.recorded, now)
+    return replace(decision, status=status, notices=tuple(notices(seen.plan.status, status)))
 
 
-def is_deleted(plan: HibernatePlan) -> bool:
-    return plan.metadata.deletion_timestamp is not None
+def _leave_asleep(seen: Seen, _now: Instant) -> Decision | None:
+    """A deleted plan goes at once if its owner wants everything to stay as it is."""
+    plan = seen.plan
+    if not is_deleted(plan) or LEAVE_ASLEEP not in plan.metadata.annotations:
+        return None
+    return Decision(status=plan.status, release=True)
 
 
-def only_looks(plan: HibernatePlan) -> bool:
-    """Whether it is a dry run. Who deletes the plan wants to have everything awake all the same."""
-    return plan.spec.dry_run and not is_deleted(plan)
+def _wait_for_restore_data(seen: Seen, now: Instant) -> Decision | None:
+    """Nothing is touched while it cannot be read what sleeps."""
+    return _said(seen, seen.plan.status, now, after=MISTAKE_SECONDS) if seen.unreadable else None
 
 
-def is_suspended(plan: HibernatePlan, now: Instant) -> bool:
-    until = plan.spec.suspend_until
-    return plan.spec.suspend and (until is None or now < Instant(until))
+def _wake_to_be_deleted(seen: Seen, now: Instant) -> Decision | None:
+    if not is_deleted(seen.plan):
+        return None
+    status = _folded(seen, now)
+    if not _sleepers(seen, status) and status.current_operation is None:
+        return Decision(status=status, release=True)
+    return _move(seen, status, "Awake", now)
+
+
+def _wait_for_a_correction(seen: Seen, now: Instant) -> Decision | None:
+    """With mistakes in the spec nothing is put to sleep; with mistakes about time nothing is done."""
+    if seen.clock and not (seen.problems and seen.clock.wanted == "Asleep"):
+        return None
+    return _said(seen, _folded(seen, now), now, after=MISTAKE_SECONDS)
+
+
+def _stay_suspended(seen: Seen, now: Instant) -> Decision | None:
+    return _said(seen, _folded(seen, now), now) if is_suspended(seen.plan, now) else None
+
+
+def _only_look(seen: Seen, now: Instant) -> Decision | None:
+    return _look(seen, seen.plan.status, now) if only_looks(seen.plan) else None
+
+
+def _follow_the_clock(seen: Seen, now: Instant) -> Decision | None:
+    return _move(seen, _folded(seen, now), seen.clock.wanted, now) if seen.clock else None
+
+
+#: In this order.
+POLICIES: Final = (
+    _leave_asleep,
+    _wait_for_restore_data,
+    _wake_to_be_deleted,
+    _wait_for_a_correction,
+    _stay_suspended,
+    _only_look,
+    _follow_the_clock,
+)
+
+
+def _folded(seen: Seen, now: Instant) -> HibernatePlanStatus:
+    """The status with what the work since the last reconcile came to."""
+    if only_looks(seen.plan):
+        return seen.plan.status
+    return fold(seen.plan.status, seen.outcomes, seen.plan.spec.behavior.retries, now)
 
 
 def _move(seen: Seen, status: HibernatePlanStatus, wanted: Rest, now: Instant) -> Decision:
@@ -230,12 +216,6 @@ def _once_more_at(status: HibernatePlanStatus) -> Instant | None:
     if not over or not undone or result is None or result.finished_at is None:
         return None
     return Instant(result.finished_at) + TimeDelta(seconds=LONGEST_PAUSE)
-
-
-def direction(plan: HibernatePlan, status: HibernatePlanStatus, name: str) -> Operation:
-    """What no longer belongs to the plan is woken, also while the others go to sleep."""
-    belongs = any(target.name == name for target in plan.spec.targets)
-    return "Sleep" if belongs and last_operation(status) == "Sleep" else "Wake"
 
 
 def _without_strangers(seen: Seen, status: HibernatePlanStatus) -> HibernatePlanStatus:

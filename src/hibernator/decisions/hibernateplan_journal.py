@@ -9,7 +9,7 @@ from whenever import Instant
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.planstatus import HibernatePlanStatus, OperationResult, TargetStatus
 from hibernator.decisions.author import RETRIED_BY, author
-from hibernator.decisions.hibernateplan import RETRY, direction
+from hibernator.decisions.hibernateplan_case import RETRY, direction
 from hibernator.decisions.hibernateplan_status import saves_now, states
 from hibernator.decisions.hibernateplan_words import DEGRADED
 from hibernator.decisions.journal import News, by_author, by_user, degraded_news, noted, spec_news

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from hibernator.api.hibernateplan import HibernatePlan
-from hibernator.decisions.hibernateplan import Run, direction
+from hibernator.decisions.hibernateplan_case import Run, direction
 from hibernator.decisions.hibernateplan_restore import Kept
 from hibernator.decisions.hibernateplan_status import last_operation, standing, states
 

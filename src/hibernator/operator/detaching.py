@@ -16,7 +16,7 @@ from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.api.timewindowscaler import SCALERS
-from hibernator.decisions import hibernateplan, scheduleexception
+from hibernator.decisions import hibernateplan_case, scheduleexception
 from hibernator.decisions.hibernateplan_status import standing
 from hibernator.kube.client import Client
 from hibernator.kube.errors import NotFound
@@ -26,7 +26,7 @@ T = TypeVar("T", bound=Object)
 
 _FINALIZERS: Final[tuple[tuple[Kind[Any], str], ...]] = (
     (EXCEPTIONS, scheduleexception.FINALIZER),
-    (PLANS, hibernateplan.FINALIZER),
+    (PLANS, hibernateplan_case.FINALIZER),
 )
 RIGHTS: Final[tuple[Right, ...]] = (
     to(DEFINITIONS, "get", "patch", names=(SCALERS.resource,)),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hibernator.decisions.author import CHANGED_BY, RETRIED_BY
-from hibernator.decisions.hibernateplan import RETRY
+from hibernator.decisions.hibernateplan_case import RETRY
 from support.plan_scenes import noop, plan
 from support.policed import ALICE, BOB, Room, Somebody
 

@@ -10,7 +10,7 @@ import pytest
 from admission.acting import KINDS, actors, admin
 from hibernator.controlplane.cluster import KubectlError
 from hibernator.decisions.author import CHANGED_BY, RETRIED_BY
-from hibernator.decisions.hibernateplan import RETRY
+from hibernator.decisions.hibernateplan_case import RETRY
 from support.command import hibernator
 from support.operators import Running
 from support.plan_scenes import noop, plan

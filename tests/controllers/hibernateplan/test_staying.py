@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hibernator.decisions.hibernateplan import REST_SECONDS
+from hibernator.decisions.hibernateplan_case import REST_SECONDS
 from support.clock import ManualClock
 from support.plan_scenes import EVENING, MORNING, PlanScene, every_kind, plan, workloads
 from support.scaler_scenes import workload

@@ -10,7 +10,7 @@ from hibernator.api.annotations import READ
 from hibernator.api.core import CONFIG_MAPS, ConfigMap
 from hibernator.decisions import (
     author,
-    hibernateplan,
+    hibernateplan_case,
     scaler_before,
     scaler_mark,
     scaling,
@@ -287,7 +287,10 @@ def test_a_handler_or_an_index_that_fails_harms_nobody_else() -> None:
 
 def annotated(version: int) -> ConfigMap:
     plain = config_map("a", version)
-    annotations = {hibernateplan.RETRY: "now", "kubectl.kubernetes.io/last-applied-configuration": "x" * 1000}
+    annotations = {
+        hibernateplan_case.RETRY: "now",
+        "kubectl.kubernetes.io/last-applied-configuration": "x" * 1000,
+    }
     return replace(plain, metadata=replace(plain.metadata, annotations=annotations))
 
 
@@ -302,7 +305,7 @@ def test_annotations_that_no_controller_reads_are_not_kept(news: str) -> None:
         store.wrote(annotated(3))
     kept = store.get("team", "a")
     assert kept is not None
-    assert kept.metadata.annotations == {hibernateplan.RETRY: "now"}
+    assert kept.metadata.annotations == {hibernateplan_case.RETRY: "now"}
     heard = told(store)
     store.replace(page(annotated(3)), 9)
     assert heard == []
@@ -310,7 +313,7 @@ def test_annotations_that_no_controller_reads_are_not_kept(news: str) -> None:
 
 def test_all_annotations_that_controllers_read_are_kept() -> None:
     assert {
-        *(author.CHANGED_BY, author.RETRIED_BY, hibernateplan.RETRY, hibernateplan.LEAVE_ASLEEP),
+        *(author.CHANGED_BY, author.RETRIED_BY, hibernateplan_case.RETRY, hibernateplan_case.LEAVE_ASLEEP),
         *(request.REQUESTED_BY, request.REQUESTER_CLAIMS, staying.EXCLUDE, staying.FORCE_AWAKE),
         *(sleepmark.MARK, sleepmark.TRACE, scaling.KEDA_PAUSED_REPLICAS),
         *(scaler_before.ANNOTATION, scaler_mark.ANNOTATION, conversion.ANNOTATION),

@@ -13,7 +13,7 @@ from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.approvals.people import addresses, own_groups
 from hibernator.decisions.author import CHANGED_BY, RETRIED_BY, note
-from hibernator.decisions.hibernateplan import RETRY
+from hibernator.decisions.hibernateplan_case import RETRY
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL
 from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS, requester_notes
 
