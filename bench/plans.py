@@ -78,10 +78,16 @@ async def followed(deployments: Cache[Deployment], replicas: int) -> asyncio.Fut
     return done
 
 
+def say(text: str) -> None:
+    """How far it is, for who waits: Kubernetes' own controllers take most of the time."""
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {text}\n")
+
+
 async def bare(cluster: Cluster, deployments: Cache[Deployment], count: int, replicas: int) -> float:
     done = await followed(deployments, replicas)
     start = await patched(cluster, deployments, count, replicas=replicas)
     taken = (await done).last - start
+    say(f"the bare loop has set {count:,} to {replicas} in {taken:.1f} s")
     await rest(deployments)
     return taken
 
@@ -113,6 +119,7 @@ async def measure(cluster: Cluster, count: int) -> list[list[object]]:
                 each_ = (process.metric(ASKED) - asked) / count
                 cpu = process.cpu() - spent
                 nights.append((crossed.first - boundary, crossed.last - boundary, each_, cpu))
+                say(f"ten plans have set {count:,} to {replicas} in {crossed.last - boundary:.1f} s")
                 await rest(deployments)
             peak = process.memory("VmHWM")
         after = await limits(cluster, deployments, count)
