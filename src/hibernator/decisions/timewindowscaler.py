@@ -64,25 +64,20 @@ CONTEST_SECONDS: Final = 60.0
 
 
 def decide(seen: Seen, now: Instant) -> Decision:
-    """Take the first answer that applies; each policy may rely on those before it having passed."""
-    if seen.problems:
-        return _refuse_mistakes(seen, now)
-    if seen.elder:
-        return _yield_to_elder(seen, now)
+    """Take the first answer; each policy may rely on those before it having passed."""
+    about_scaler = (found for policy in ABOUT_SCALER if (found := policy(seen, now)))
+    if found := next(about_scaler, None):
+        return found
     hold = hold_at(seen, now)
     if seen.workload is None:
         return _wait_for_target(seen, hold, now)
     case = case_of(seen, seen.workload, hold)
-    if seen.asleep_by and case.old == 0:
-        return _let_sleep(case, now)
-    if case.writes and not seen.scaler.spec.pause:
-        return _wait_out(case, left, now) if (left := _contested(case, now)) > 0 else _scale(case, now)
-    if not case.reached and (left := _settling(seen, now)) > 0:
-        return Decision(after=min(left, LOOK_AGAIN_SECONDS))
-    return _report(case, now)
+    return next(found for policy in ABOUT_TARGET if (found := policy(case, now)))
 
 
-def _refuse_mistakes(seen: Seen, now: Instant) -> Decision:
+def _refuse_mistakes(seen: Seen, now: Instant) -> Decision | None:
+    if not seen.problems:
+        return None
     message = " ".join(f"{p.path}: {p.message}. {p.fix}" for p in seen.problems)
     verdicts = [
         Verdict(READY, False, "InvalidConfiguration", "Nothing is scaled until the spec is mended."),
@@ -93,7 +88,9 @@ def _refuse_mistakes(seen: Seen, now: Instant) -> Decision:
     return Decision(status=status, after=MISTAKE_SECONDS)
 
 
-def _yield_to_elder(seen: Seen, now: Instant) -> Decision:
+def _yield_to_elder(seen: Seen, now: Instant) -> Decision | None:
+    if not seen.elder:
+        return None
     message = (
         f"{seen.target} is already scaled by the older TimeWindowScaler {seen.elder}. "
         "Delete one of the two or give this one another target."
@@ -118,9 +115,11 @@ def _wait_for_target(seen: Seen, hold: Hold, now: Instant) -> Decision:
     return Decision(status=status, after=min(MISSING_TARGET_SECONDS, _look_again(seen, hold, now)))
 
 
-def _let_sleep(case: Case, now: Instant) -> Decision:
+def _let_sleep(case: Case, now: Instant) -> Decision | None:
     """A plan's night is not drift. The write that wakes the target brings the next look."""
     seen = case.seen
+    if not seen.asleep_by or case.old != 0:
+        return None
     message = (
         f"{seen.target} is asleep by HibernatePlan {seen.asleep_by} until that wakes it. "
         f"To scale it before, remove its annotation {MARK}."
@@ -139,14 +138,21 @@ def _let_sleep(case: Case, now: Instant) -> Decision:
     )
 
 
+def _is_to_be_set(case: Case) -> bool:
+    return bool(case.writes) and not case.seen.scaler.spec.pause
+
+
 def _contested(case: Case, now: Instant) -> float:
     """For how long to leave a target to somebody who sets it back each time."""
     times = [at for at, wanted in case.seen.sets if wanted == case.hold.effective and at <= now]
     return CONTEST_SECONDS - (now - times[-MOST_SETS]).total("seconds") if len(times) >= MOST_SETS else 0.0
 
 
-def _wait_out(case: Case, seconds: float, now: Instant) -> Decision:
-    seen = case.seen
+def _wait_out(case: Case, now: Instant) -> Decision | None:
+    """A target that others set back each time is left to them for a while."""
+    seen, seconds = case.seen, _contested(case, now)
+    if not _is_to_be_set(case) or seconds <= 0:
+        return None
     message = (
         f"Another user or program sets {seen.target} to another number each time that it is set to "
         f"{case.new}. Let only one of the two set it; its managed fields show who else "
@@ -161,8 +167,10 @@ def _wait_out(case: Case, seconds: float, now: Instant) -> Decision:
     return Decision(status=status, after=seconds)
 
 
-def _scale(case: Case, now: Instant) -> Decision:
+def _scale(case: Case, now: Instant) -> Decision | None:
     """Write the target; its watch brings the next look, which reports."""
+    if not _is_to_be_set(case):
+        return None
     seen = case.seen
     before = seen.scaler.status
     status = told_of(seen.scaler, seen.mark, seen.recorded, now) if seen.mark else before
@@ -196,6 +204,13 @@ def refused(seen: Seen, why: str, now: Instant) -> TimeWindowScalerStatus:
     return journaled(seen.scaler, _with_conditions(seen, verdicts, now), seen.recorded, now)
 
 
+def _let_settle(case: Case, now: Instant) -> Decision | None:
+    """The status can wait for the target to follow what was written."""
+    if case.reached or (left := _settling(case.seen, now)) <= 0:
+        return None
+    return Decision(after=min(left, LOOK_AGAIN_SECONDS))
+
+
 def _report(case: Case, now: Instant) -> Decision:
     seen = case.seen
     verdicts = [ready(case), reconciling(case), degraded(seen), *autoscaled(case)]
@@ -220,6 +235,11 @@ def _report(case: Case, now: Instant) -> Decision:
         notices=(*override(case), *not_now, *untold(case)),
         after=_look_again(seen, case.hold, now),
     )
+
+
+#: In this order, before the target matters, and then about the target.
+ABOUT_SCALER: Final = (_refuse_mistakes, _yield_to_elder)
+ABOUT_TARGET: Final = (_let_sleep, _wait_out, _scale, _let_settle, _report)
 
 
 def _settling(seen: Seen, now: Instant) -> float:
