@@ -26,10 +26,11 @@ from hibernator.controllers import hibernateplan_metrics
 from hibernator.controllers.hibernateplan import plan_controller
 from hibernator.controllers.means import Means
 from hibernator.controllers.strays import STRAYS, strays_of
+from hibernator.executors.accounts import Account, Login
 from hibernator.executors.aws.account import AwsAccount
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.gcp.project import GcpProject
-from hibernator.executors.logins import Doors, Login
+from hibernator.executors.logins import Doors
 from hibernator.executors.registry import executors
 from hibernator.kube import credentials
 from hibernator.kube.cache import Caches
@@ -114,7 +115,7 @@ class _MortalDoors:
     client: MortalClient
     session: aiohttp.ClientSession
 
-    async def open(self, login: Login) -> AwsAccount | GcpProject:
+    async def open(self, login: Login) -> Account:
         spec = login.spec.aws
         if spec is None:
             found = await Doors(self.session).open(login)

@@ -17,30 +17,24 @@ from hibernator.api.kind import Kind
 from hibernator.api.meta import Object, ProviderReference
 from hibernator.api.parameters import EksParameters, GkeParameters
 from hibernator.decisions.connectors import Reason
+from hibernator.executors.accounts import Account, Login
 from hibernator.executors.aws.account import AwsAccount
+from hibernator.executors.aws.cluster import EksGrants, by_eks
 from hibernator.executors.connections import Connections, Unusable
+from hibernator.executors.gcp.cluster import GkeGrants, by_gke
 from hibernator.executors.gcp.gke import GkePlace
-from hibernator.executors.gcp.project import GcpProject, GcpRefusedError, part
-from hibernator.executors.gcp.tokens import NotLetInError
+from hibernator.executors.gcp.project import GcpProject
 from hibernator.executors.insist import typed
-from hibernator.executors.logins import Doors, Login, who_in_aws
+from hibernator.executors.logins import CLOUDS, Doors
 from hibernator.executors.protocol import Job, Permanent, parameters_as
-from hibernator.executors.remote import (
-    EksGrants,
-    GkeGrants,
-    Remote,
-    Way,
-    by_eks,
-    by_gke,
-    by_kubeconfig,
-    enter,
-)
+from hibernator.executors.remote import Remote, Way, by_kubeconfig, enter
 from hibernator.kube import errors
 from hibernator.kube.client import Client
 from hibernator.kube.kubeconfig import ResolvedContext
 from hibernator.kube.transport import Fence
 
 T = TypeVar("T", bound=Object)
+A = TypeVar("A", bound=Account)
 _NOT_FOUND: Final[Mapping[str, Reason]] = {
     "CloudProvider": "CloudProviderNotFound",
     "K8SCluster": "K8SClusterNotFound",
@@ -77,10 +71,10 @@ class Connectors:
         return (await self.cluster(namespace, name)).client
 
     async def aws(self, job: Job) -> AwsAccount:
-        return _aws(await self._provider_of(job))
+        return _at(AwsAccount, await self._provider_of(job))
 
     async def gcp(self, job: Job) -> GcpProject:
-        return _gcp(await self._provider_of(job))
+        return _at(GcpProject, await self._provider_of(job))
 
     async def eks(self, job: Job) -> tuple[AwsAccount, str]:
         kind, namespace, name = _reference(job)
@@ -88,13 +82,13 @@ class Connectors:
         if kind == "CloudProvider":
             if wanted is None:
                 raise Permanent("clusterName is missing, and a CloudProvider does not say which is meant.")
-            return _aws(await self.provider(namespace, name)), wanted
+            return _at(AwsAccount, await self.provider(namespace, name)), wanted
         found = (await self._read(CLUSTERS, namespace, name)).spec.eks
         if found is None or wanted not in {None, found.name}:
             raise Permanent(
                 f"The K8SCluster {name} is not the EKS cluster {wanted or 'that is needed here'}."
             )
-        account = _aws(await self._referred(found.provider_ref, namespace))
+        account = _at(AwsAccount, await self._referred(found.provider_ref, namespace))
         return account.at(found.region), found.name
 
     async def gke(self, job: Job) -> GkePlace:
@@ -105,7 +99,7 @@ class Connectors:
                 raise Permanent(
                     "clusterName or location is missing, and a CloudProvider does not say which is meant."
                 )
-            project = _gcp(await self.provider(namespace, name))
+            project = _at(GcpProject, await self.provider(namespace, name))
             return GkePlace(project, project.name, wanted.location, wanted.cluster_name)
         found = (await self._read(CLUSTERS, namespace, name)).spec.gke
         if found is None or wanted.cluster_name not in {None, found.name}:
@@ -113,20 +107,13 @@ class Connectors:
             raise Permanent(f"The K8SCluster {name} is not the GKE cluster {meant}.")
         return await self._gke_place(found, namespace)
 
-    async def provider(self, namespace: str, name: str, *, afresh: bool = False) -> AwsAccount | GcpProject:
+    async def provider(self, namespace: str, name: str, *, afresh: bool = False) -> Account:
         """What a CloudProvider leads to."""
-
-        async def look() -> Login:
-            found = await self._read(PROVIDERS, namespace, name)
-            block = found.spec.aws or found.spec.gcp
-            auth = block.auth if block else CloudAuth()
-            secret: Mapping[str, bytes] = {}
-            if auth.static:
-                secret = (await self._read(SECRETS, namespace, auth.static.secret_ref.name)).data
-            return Login(name, found.metadata.uid, found.spec, secret)
-
         return await self._connections.get(
-            ("CloudProvider", namespace, name), look, self._doors.open, afresh=afresh
+            ("CloudProvider", namespace, name),
+            lambda: self._login(namespace, name),
+            self._doors.open,
+            afresh=afresh,
         )
 
     async def cluster(self, namespace: str, name: str, *, afresh: bool = False) -> Remote:
@@ -143,11 +130,9 @@ class Connectors:
 
     async def check_provider(self, namespace: str, name: str) -> str:
         """Who we are there; raises what a target would fail with."""
-        found = await self._read(PROVIDERS, namespace, name)
+        login = await self._login(namespace, name)
         opened = await self.provider(namespace, name, afresh=True)
-        if isinstance(opened, AwsAccount) and found.spec.aws:
-            return f"AWS knows the operator as {await who_in_aws(opened, found.spec.aws)}."
-        return await _check_project(_gcp(opened))
+        return await CLOUDS[login.spec.type].check(opened, login)
 
     async def check_cluster(self, namespace: str, name: str) -> str:
         """What answers there, and whether we may change anything."""
@@ -168,12 +153,21 @@ class Connectors:
         """Close, after a while, what a connector led to that is gone."""
         self._connections.forget((kind.kind, namespace, name))
 
+    async def _login(self, namespace: str, name: str) -> Login:
+        found = await self._read(PROVIDERS, namespace, name)
+        block = found.spec.aws or found.spec.gcp
+        auth = block.auth if block else CloudAuth()
+        secret: Mapping[str, bytes] = {}
+        if auth.static:
+            secret = (await self._read(SECRETS, namespace, auth.static.secret_ref.name)).data
+        return Login(name, found.metadata.uid, found.spec, secret)
+
     async def _way(self, found: K8SCluster) -> Way:
         namespace, spec = found.metadata.namespace, found.spec
         if spec.kubeconfig_ref:
             return Way(await self._kubeconfig(namespace, spec.kubeconfig_ref))
         if spec.eks:
-            account = _aws(await self._referred(spec.eks.provider_ref, namespace))
+            account = _at(AwsAccount, await self._referred(spec.eks.provider_ref, namespace))
             there = account.at(spec.eks.region)
             return Way(await by_eks(there, spec.eks.name), account, EksGrants(there, spec.eks.name))
         if spec.gke:
@@ -191,10 +185,10 @@ class Connectors:
         return by_kubeconfig(secret[reference.key], f"{reference.key} of the Secret {reference.name}")
 
     async def _gke_place(self, found: GkeCluster, namespace: str) -> GkePlace:
-        project = _gcp(await self._referred(found.provider_ref, namespace))
+        project = _at(GcpProject, await self._referred(found.provider_ref, namespace))
         return GkePlace(project, found.project, found.location, found.name)
 
-    async def _provider_of(self, job: Job) -> AwsAccount | GcpProject:
+    async def _provider_of(self, job: Job) -> Account:
         kind, namespace, name = _reference(job)
         if kind != "CloudProvider":
             raise Permanent(
@@ -202,7 +196,7 @@ class Connectors:
             )
         return await self.provider(namespace, name)
 
-    async def _referred(self, reference: ProviderReference, namespace: str) -> AwsAccount | GcpProject:
+    async def _referred(self, reference: ProviderReference, namespace: str) -> Account:
         return await self.provider(reference.namespace or namespace, reference.name)
 
     async def _read(self, kind: Kind[T], namespace: str, name: str) -> T:
@@ -222,29 +216,6 @@ class Connectors:
                 ) from error
 
 
-async def _check_project(project: GcpProject) -> str:
-    """A token is a proof of who we are; being shown anything, one of being let in."""
-    try:
-        await project.tokens.get()
-    except NotLetInError as error:
-        raise Unusable("CredentialsRefused", str(error)) from error
-    refused: GcpRefusedError | None = None
-    home = f"v1/projects/{part(project.name)}"
-    try:
-        await project.read("container", f"{home}/locations/-/clusters")
-    except GcpRefusedError as error:
-        refused = error
-    else:
-        return f"Google shows the clusters of {project.name}."
-    try:
-        await project.read("sqladmin", f"{home}/instances")
-    except GcpRefusedError:
-        raise Unusable(
-            "NotAllowed", f"Neither clusters nor databases of {project.name} may be seen. {refused}"
-        ) from refused
-    return f"Google shows the databases of {project.name}."
-
-
 def _reference(job: Job) -> tuple[str, str, str]:
     """Kind, namespace and name of the target's connector."""
     reference = job.target.connector_ref
@@ -253,13 +224,7 @@ def _reference(job: Job) -> tuple[str, str, str]:
     return reference.kind, reference.namespace or job.namespace, reference.name
 
 
-def _aws(opened: AwsAccount | GcpProject) -> AwsAccount:
-    if not isinstance(opened, AwsAccount):
-        raise Permanent(f"The CloudProvider is the project {opened.name} at Google, and AWS is needed here.")
-    return opened
-
-
-def _gcp(opened: AwsAccount | GcpProject) -> GcpProject:
-    if not isinstance(opened, GcpProject):
-        raise Permanent("The CloudProvider is an account at AWS, and Google Cloud is needed here.")
+def _at(cloud: type[A], opened: Account) -> A:
+    if not isinstance(opened, cloud):
+        raise Permanent(f"The CloudProvider is {opened.described}, and {cloud.cloud} is needed here.")
     return opened

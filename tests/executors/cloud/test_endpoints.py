@@ -12,8 +12,9 @@ from hibernator.api.cloudprovider import (
     StaticAuth,
 )
 from hibernator.api.meta import SecretReference
+from hibernator.executors.accounts import Login
 from hibernator.executors.connections import Unusable
-from hibernator.executors.logins import Doors, Login
+from hibernator.executors.logins import Doors
 
 ODD = [
     "https://[",

@@ -14,8 +14,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
+from hibernator.executors.accounts import Account
 from hibernator.executors.protocol import Job, Permanent, Retryable
 from hibernator.kube.backoff import backoff
 from hibernator.kube.transport import Fence
@@ -58,8 +59,10 @@ class AwsSession(Protocol):
         """Turn the library's errors into what follows from them."""
 
 
-class AwsAccount:
+class AwsAccount(Account):
     """Share one between everything that works in the account; close it in the end."""
+
+    cloud: ClassVar[str] = "AWS"
 
     def __init__(
         self, session: AwsSession, region: str, *, endpoint: str | None = None, fence: Fence | None = None
@@ -77,6 +80,10 @@ class AwsAccount:
         there = copy.copy(self)
         there.region = region
         return there
+
+    @property
+    def described(self) -> str:
+        return "an account at AWS"
 
     async def close(self) -> None:
         await self._stack.aclose()

@@ -7,7 +7,7 @@ time: an operation is watched for a moment, and whoever finds it unfinished come
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 from urllib.parse import quote
 
 import aiohttp
@@ -15,6 +15,7 @@ import msgspec
 from yarl import URL
 
 from hibernator import __version__
+from hibernator.executors.accounts import Account
 from hibernator.executors.gcp.tokens import NotLetInError, Tokens
 from hibernator.executors.protocol import Permanent, Retryable, Throttled, Underway
 from hibernator.kube.backoff import backoff
@@ -50,8 +51,10 @@ class GcpRefusedError(Permanent):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GcpProject:
+class GcpProject(Account):
     """Share one between everything that works in the project."""
+
+    cloud: ClassVar[str] = "Google Cloud"
 
     name: str
     tokens: Tokens
@@ -59,6 +62,10 @@ class GcpProject:
     endpoint: str | None = None
     fence: Fence | None = None
     patience: float = 20.0  # seconds for which an operation is watched at once
+
+    @property
+    def described(self) -> str:
+        return f"the project {self.name} at Google"
 
     async def close(self) -> None:
         """Nothing: the session is everybody's."""
