@@ -138,6 +138,11 @@ def test_levels_come_from_the_policy_and_else_from_the_namespace() -> None:
     assert status.escalate_at is None
 
 
+def test_the_next_level_is_asked_at_half_time_where_nothing_else_was_said() -> None:
+    wishes, _ = read_namespace({"approversL1": "sre", "approversL2": "lead", "approvalTimeout": "10m"})
+    assert judged(namespace=wishes).status.escalate_at == Instant("2026-03-02T08:05:00Z").to_stdlib()
+
+
 @given(
     seconds=st.floats(0.001, 366 * 86400.0),
     part=st.floats(0.001, 0.999),

@@ -44,3 +44,11 @@ def test_who_waits_for_something_that_does_not_sleep_does_not_sleep_either() -> 
     )
     drill.go("Asleep", failing("app"))
     assert drill.states == {"app": "Failed", "db": "Aborted", "disk": "Aborted", "x": "Completed"}
+
+
+def test_a_circle_of_dependencies_that_slipped_through_holds_nothing_up() -> None:
+    edges = [{"from": "app", "to": "db"}, {"from": "db", "to": "app"}]
+    drill = Drill(spec("app", "db", execution=strategy("DAG", dependencies=edges)))
+    drill.go("Asleep")
+    drill.go("Awake")
+    assert drill.states == {"app": "Completed", "db": "Completed"}

@@ -118,6 +118,10 @@ def test_an_hpa_whose_maximum_was_lowered_meanwhile_is_put_back_as_far_as_it_goe
     assert put_back(hpa(2, 3), Before(scaler="hours", was=7, set_to=2)).body["spec"] == {"minReplicas": 3}
 
 
+def test_an_hpa_of_which_nobody_knows_what_it_was_is_put_back_to_one() -> None:
+    assert put_back(hpa(2, 9), Before(scaler="hours", was=None, set_to=2)).body["spec"] == {"minReplicas": 1}
+
+
 def test_a_kind_that_cannot_be_scaled_is_not_said_to_be_missing() -> None:
     decision = decide(seen(None, unscalable="It cannot be scaled."), MONDAY_10)
     assert condition(decision, "Ready").message == "It cannot be scaled."
