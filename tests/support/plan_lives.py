@@ -28,6 +28,7 @@ from hibernator.controllers.means import Means
 from hibernator.controllers.strays import STRAYS, strays_of
 from hibernator.executors.accounts import Account, Login
 from hibernator.executors.aws.account import AwsAccount
+from hibernator.executors.aws.session import Session
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.gcp.project import GcpProject
 from hibernator.executors.logins import Doors
@@ -129,11 +130,11 @@ class _MortalDoors:
 
 
 @cache
-def _session() -> AioSession:
+def _session() -> Session:
     """One for all lives: it takes long to read what it knows about AWS."""
     session = AioSession()
     session.set_credentials("test", "test")
-    return session
+    return Session(session)
 
 
 @asynccontextmanager
