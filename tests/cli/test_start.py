@@ -92,7 +92,9 @@ def test_the_front_door_says_of_a_command_what_it_says_of_itself(name: str) -> N
     assert " ".join(command.help.partition("\n\n")[0].split()) == entry.help
 
 
-@pytest.mark.parametrize("words", ["crds", "simulate -f docs/examples --from 2026-01-01 --to 2028-01-01"])
+@pytest.mark.parametrize(
+    "words", ["--help", "plan --help", "crds", "simulate -f docs/examples --from 2026-01-01 --to 2028-01-01"]
+)
 def test_a_reader_that_has_seen_enough_is_no_error(words: str) -> None:
     command = [sys.executable, "-m", "hibernator.cli.main", *words.split()]
     root = Path(__file__).parents[2]

@@ -1,13 +1,14 @@
 """The way out: nothing is left asleep, and nothing hangs. On a cluster of its own, because all of it goes."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 
 import pytest
 
 from hibernator.api.crd import to_yaml
 from hibernator.cli import uninstalling
-from hibernator.cli.exits import CliError, Exit
+from hibernator.cli.exits import Exit
 from hibernator.controlplane.binaries import find_or_build
 from hibernator.controlplane.cluster import running as control_plane
 from hibernator.controlplane.progress import PlainReporter
@@ -56,7 +57,7 @@ async def test_an_operator_that_runs_wakes_everything_first(scene: PlanScene) ->
             led = uninstalling.Seen("hibernator-system", seen.plans, seen.scalers, seen.sleepers)
             said: list[str] = []
             await uninstalling.remove(client, led, 60.0, said.append)
-    assert said[0] == f"{len(seen.plans)} hibernateplans are gone."
+    assert said[0] == "Gone: 1 HibernatePlan."
     assert replicas(scene) == 3
     assert scene.listed("HibernatePlan") == []
     assert "run this again" in uninstalling.what_stays(led)
@@ -70,7 +71,7 @@ async def test_without_an_operator_everything_is_woken_from_its_marks(scene: Pla
     assert replicas(scene) == 0
     would = await asyncio.to_thread(uninstall, scene, "--dry-run")
     assert (would.code, replicas(scene)) == (Exit.OK, 0)
-    assert "would wake 1 workloads that bear the mark of a plan" in would.out
+    assert "would wake 1 workload with the mark of a plan" in would.out
     done = await asyncio.to_thread(uninstall, scene, "--yes")
     assert done.code == Exit.OK, done.err
     assert replicas(scene) == 3
@@ -87,10 +88,12 @@ async def test_what_sleeps_outside_of_the_cluster_is_not_abandoned(scene: PlanSc
     scene.create(
         plan({"name": "vms", "type": "ec2", "connectorRef": reference, "parameters": chosen}, name="cloud")
     )
-    async with Client(credentials.find(str(scene.cluster.kubeconfig))) as client:
-        seen = await uninstalling.look(client)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(uninstalling, "is_asleep", lambda _plan: True)
-            with pytest.raises(CliError, match="has things asleep outside of this cluster"):
-                await uninstalling.remove(client, seen, 1.0, lambda _line: None)
+    asleep = {"history": [{"cycle": 1, "sleep": {"startedAt": EVENING}}]}
+    scene.cluster.kubectl(
+        *("patch", "hplan", "cloud", "-n", scene.namespace, "--subresource=status", "--type=merge"),
+        *("-p", json.dumps({"status": asleep})),
+    )
+    refused = await asyncio.to_thread(uninstall, scene, "--yes")
+    assert refused.code == Exit.FOUND
+    assert "has things asleep outside of this cluster (vms)" in refused.err
     assert len(scene.listed("HibernatePlan")) == 2

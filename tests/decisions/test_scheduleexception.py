@@ -8,7 +8,7 @@ from whenever import Instant
 
 from decisions.exception_seen import BOTH, NOW, PLAN, actions, after, changed, exception, look, said
 from hibernator.api.planstatus import ActiveException
-from hibernator.decisions.impact import impact
+from hibernator.decisions.impact import beside, impact
 from hibernator.decisions.scheduleexception import PLAN_LABEL, Decision
 
 
@@ -153,3 +153,13 @@ def test_the_impact_is_told_in_hours(spec: dict[str, Any], gained: float, lost: 
     found = impact(PLAN, exception(**spec))
     assert (found.hours_asleep_gained, found.hours_asleep_lost) == (gained, lost)
     assert found.workloads is None
+
+
+def test_the_impact_is_what_it_changes_beside_the_others_in_force() -> None:
+    """Ten hours of each Thursday night that another one keeps awake already are not lost once more."""
+    night = [{"start": "20:00", "end": "06:00", "daysOfWeek": ["THU"]}]
+    this, other = exception("this", type="suspend", windows=night), exception(type="suspend", windows=night)
+    alone = impact(PLAN, this).hours_asleep_lost
+    assert alone
+    assert impact(PLAN, this, others=beside(this, [this, other])).hours_asleep_lost == alone
+    assert impact(PLAN, this, others=beside(this, [this, after(other)])).hours_asleep_lost == 0.0

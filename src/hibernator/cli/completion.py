@@ -11,12 +11,13 @@ from contextlib import suppress
 
 import typer
 
+from hibernator.cli.lazy import COMPLETES
 from hibernator.cli.main import app
 
 
 def main() -> None:
     words = sys.argv[1:] or [""]
-    os.environ["_HIBERNATOR_COMPLETE"] = "complete_bash"
+    os.environ[COMPLETES] = "complete_bash"
     os.environ["COMP_WORDS"] = shlex.join(["hibernator", *words[:-1], words[-1] or ""]).removesuffix("''")
     os.environ["COMP_CWORD"] = str(len(words))
     with suppress(SystemExit):

@@ -1,6 +1,6 @@
 """One exception with all that matters to somebody who must agree to it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +17,7 @@ from hibernator.cli.offline.pictures.terminal import render_lanes, wrapped
 from hibernator.cli.offline.scene import Resource
 from hibernator.cli.output import moment, printable
 from hibernator.controllers.daysoff_reading import read_once
-from hibernator.decisions.impact import Change, changes
+from hibernator.decisions.impact import Change, beside, changes
 from hibernator.kube.client import Client
 from hibernator.kube.errors import Forbidden, NotFound
 from hibernator.schedule.bend import NamedException
@@ -34,7 +34,7 @@ _LOCAL: Final = "%a %Y-%m-%d %H:%M"
 
 @dataclass(frozen=True, slots=True)
 class Bend:
-    """The plan over the validity, without the exception and with it."""
+    """The plan over the validity, without the exception and with it; with the others in force both times."""
 
     before: Strip
     after: Strip
@@ -56,7 +56,8 @@ async def look(client: Client, name: str, namespace: str) -> Sight:
     if any(check_exception(exception.spec)) or any(check_schedule(plan.spec.schedule)):
         return Sight(exception, None)
     years = years_around(exception.spec.valid_from.year, exception.spec.valid_until.year)
-    return Sight(exception, bend(plan, exception, await _holidays(client, plan, years)))
+    others = beside(exception, await client.list(EXCEPTIONS, namespace))
+    return Sight(exception, bend(plan, exception, await _holidays(client, plan, years), others))
 
 
 async def _holidays(client: Client, plan: HibernatePlan, years: range) -> Holidays:
@@ -74,7 +75,12 @@ async def _holidays(client: Client, plan: HibernatePlan, years: range) -> Holida
     return load_holidays(block, days_off)[0]
 
 
-def bend(plan: HibernatePlan, exception: ScheduleException, holidays: Holidays) -> Bend:
+def bend(
+    plan: HibernatePlan,
+    exception: ScheduleException,
+    holidays: Holidays,
+    others: Sequence[NamedException] = (),
+) -> Bend:
     """Whole days of the plan's own clock, so that what surrounds a change is seen, too."""
     schedule, spec = plan.spec.schedule, exception.spec
     first, last = (Instant(at).to_tz(schedule.timezone) for at in (spec.valid_from, spec.valid_until))
@@ -86,8 +92,8 @@ def bend(plan: HibernatePlan, exception: ScheduleException, holidays: Holidays) 
             Resource(PLANS.kind, plan.metadata.namespace, plan.metadata.name, timeline, holidays), start, end
         )
 
-    after = drawn((exception.metadata.name, spec))
-    return Bend(drawn(), after, changes(plan, exception, holidays))
+    after = drawn(*others, (exception.metadata.name, spec))
+    return Bend(drawn(*others), after, changes(plan, exception, holidays, others))
 
 
 def lines(sight: Sight, width: int, ink: Ink, now: Instant) -> Iterator[Text]:

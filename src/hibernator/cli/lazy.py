@@ -5,6 +5,7 @@ takes to run. So the front door knows each by its name, its module and its first
 list them, to complete their names and to guess what a mistyped one was meant to be.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -16,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from hibernator.cli.exits import ReaderGoneError
 
+COMPLETES: Final = "_HIBERNATOR_COMPLETE"  # set by a shell in which somebody presses Tab
 _MARKUP: Final = "markdown"  # help texts are reflowed to the width of the terminal
 
 
@@ -49,6 +51,13 @@ class LazyGroup(TyperGroup):
         with _readers():
             return super().invoke(ctx)
 
+    def main(self, *arguments: Any, **more: Any) -> Any:
+        if COMPLETES in os.environ:
+            from typer import completion
+
+            vars(completion)["completion_init"]()  # typed as private; else only Typer's own options do it
+        return super().main(*arguments, **more)
+
     def load(self) -> None:
         """Import every command, for those who want to know all about all of them."""
         for name, entry in self.entries.items():
@@ -57,10 +66,15 @@ class LazyGroup(TyperGroup):
 
 @contextmanager
 def _readers() -> Iterator[None]:
+    """Tell who has seen enough from what went wrong. Rich ends the process by itself when it notices."""
     try:
         yield
     except BrokenPipeError as error:
         raise ReaderGoneError from error
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):
+            raise ReaderGoneError from end
+        raise
 
 
 def loaded(name: str, where: str) -> Any:

@@ -21,7 +21,7 @@ app = typer.Typer(
     cls=_Commands,
     help="Put workloads and cloud resources to sleep and wake them, on a schedule and with approvals.",
     no_args_is_help=True,
-    add_completion=True,
+    add_completion=False,  # `hibernator completion` is the one way
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",  # help texts are reflowed to the width of the terminal
 )

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from hibernator.cli.lazy import COMPLETES
+
 
 class Shell(StrEnum):
     BASH = "bash"
@@ -26,5 +28,5 @@ def completion(
     """
     from typer import completion as shells
 
-    script = vars(shells)["get_completion_script"]  # what `--show-completion` prints; typed as private
-    typer.echo(script(prog_name="hibernator", complete_var="_HIBERNATOR_COMPLETE", shell=shell.value))
+    script = vars(shells)["get_completion_script"]  # typed as private
+    typer.echo(script(prog_name="hibernator", complete_var=COMPLETES, shell=shell.value))

@@ -12,6 +12,7 @@ from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
 from hibernator.cli import strays
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.leader import leader_namespace, until
+from hibernator.cli.offline.out import counted
 from hibernator.decisions import hibernateplan_case
 from hibernator.executors import sleepers
 from hibernator.executors.sleepers import Sleeper
@@ -59,13 +60,14 @@ async def look(client: Client) -> Seen:
 
 def steps(seen: Seen) -> Iterator[str]:
     """What is to be done, in order."""
+    plans, scalers = counted(len(seen.plans), "plan"), counted(len(seen.scalers), "scaler")
     if seen.leads:
-        yield f"delete {len(seen.plans)} plans, and wait until the operator has woken what they put to sleep"
-        yield f"delete {len(seen.scalers)} scalers, and wait until the operator has put autoscalers back"
+        yield f"delete {plans}, and wait until the operator has woken all that sleeps"
+        yield f"delete {scalers}, and wait until the operator has put autoscalers back"
         yield f"ask you to remove the operator in namespace {seen.home}, and to run this again"
         return
-    yield f"wake {len(seen.sleepers)} workloads that bear the mark of a plan, with your own rights"
-    yield f"delete {len(seen.plans)} plans, {len(seen.scalers)} scalers and all exceptions"
+    yield f"wake {counted(len(seen.sleepers), 'workload')} with the mark of a plan, with your own rights"
+    yield f"delete {plans}, {scalers} and all exceptions"
     yield "remove the webhooks, the conversion webhook and the finalizers"
     yield "remove the admission policies"
 
@@ -75,7 +77,7 @@ async def remove(client: Client, seen: Seen, longest: float, say: Callable[[str]
         for kind, every in ((PLANS, seen.plans), (SCALERS, seen.scalers)):
             await _delete(client, kind, every)
             await _gone(client, kind, longest)
-            say(f"{len(every)} {kind.plural} are gone.")
+            say(f"Gone: {counted(len(every), kind.kind)}.")
         return
     _refuse_what_sleeps_elsewhere(seen.plans)
     await _wake(client, seen.sleepers, say)
@@ -121,7 +123,7 @@ async def _wake(client: Client, found: Sequence[Sleeper], say: Callable[[str], N
     if failed:
         raise CliError("\n".join(failed), hint="Put this right, and run it again.")
     if found:
-        say(f"{len(found)} workloads are awake.")
+        say(f"Awake: {counted(len(found), 'workload')}.")
 
 
 async def _all(client: Client, kind: Kind[T]) -> list[T]:

@@ -24,8 +24,9 @@ from hibernator.controllers.journal_audit import farewell
 from hibernator.controllers.means import Means
 from hibernator.controllers.scheduleexception_audit import events, record
 from hibernator.controllers.scheduleexception_line import Line
-from hibernator.decisions.impact import impact, workloads
+from hibernator.decisions.impact import beside, impact, workloads
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL, Decision, Seen, decide
+from hibernator.decisions.scheduleexception_line import is_open
 from hibernator.decisions.scheduleexception_request import Rules
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
@@ -126,13 +127,20 @@ class ExceptionReconciler:
         )
 
     def _impact(self, key: Key, exception: ScheduleException, plan: HibernatePlan) -> Impact | None:
-        """What it changes, worked out again only when it or its plan has changed."""
+        """What it changes, worked out again only when it, its plan or the others in force have changed.
+
+        What is over has changed what it changed, whatever is in force now.
+        """
+        if exception.status.impact and not is_open(exception):
+            return exception.status.impact
         block = plan.spec.schedule.holidays
         if self._days_off.awaits(key.namespace, block):
             return exception.status.impact  # what is read of them brings the next look
         source = block.source_ref if block else None
         days_off = self._days_off.get(key.namespace, source.name) if source else None
+        others = beside(exception, self._line.holders(shared.plan_key(exception)))
         made_of = (
+            others,
             (plan.metadata.uid, plan.metadata.generation),
             (exception.metadata.uid, exception.metadata.generation),
             days_off and days_off.version,
@@ -142,7 +150,7 @@ class ExceptionReconciler:
             if any(check_schedule(plan.spec.schedule)):
                 return None
             holidays, _ = load_holidays(block, days_off)
-            known = self._impacts[key] = made_of, impact(plan, exception, holidays)
+            known = self._impacts[key] = made_of, impact(plan, exception, holidays, others)
         return replace(known[1], workloads=workloads(plan.status))
 
     async def _perform(self, exception: ScheduleException, decision: Decision) -> ScheduleException:

@@ -55,7 +55,7 @@ class Line:
                 yield found
 
     def keys(self, one: ScheduleException) -> Iterator[Key]:
-        """Whom to look at after a change: itself, and those whose turn may have come by it."""
+        """Whom to look at after a change: itself, and those whose turn or effect it may have changed."""
         yield _key(one)
         yield from self._next
 
@@ -64,7 +64,13 @@ class Line:
             self._remove(old)
         if new is not None and is_open(new):
             self._add(new)
-        self._next = tuple(self._affected(old, new)) if old is not None and _gave_way(old, new) else ()
+        self._next = ()
+        if _in_force(old) != _in_force(new) and (one := new or old):
+            self._next = tuple(
+                map(_key, self.holders(plan_key(one)))
+            )  # what each changes, it changes beside it
+        elif old is not None and _gave_way(old, new):
+            self._next = tuple(self._affected(old, new))
 
     def _affected(self, old: ScheduleException, new: ScheduleException | None) -> Iterator[Key]:
         """Those that wait; and where an active one wants other times now, those who may want the same."""
@@ -98,6 +104,13 @@ class Line:
         _drop(self._by_plan[plan], at)
         if not self._by_plan[plan]:
             del self._by_plan[plan]
+
+
+def _in_force(one: ScheduleException | None) -> tuple[str, int] | None:
+    """What bends the schedule, if it does."""
+    if one is None or one.status.state != "Active" or one.metadata.deletion_timestamp:
+        return None
+    return one.metadata.uid, one.metadata.generation
 
 
 def _gave_way(old: ScheduleException, new: ScheduleException | None) -> bool:

@@ -272,7 +272,7 @@ def _too_late(deadline: Instant) -> _Course:
 
 
 def _last_look(seen: Seen, deadline: Instant) -> Instant:
-    """With a request, the word of its controller is waited for a little longer."""
+    """With a request, its controller has a little longer to write its decision."""
     return deadline if seen.request is None else deadline.add(seconds=PATIENCE_SECONDS)
 
 

@@ -13,18 +13,18 @@ from support.exception_scenes import EVERY_DAY, ExceptionScene, exception, hours
 from support.plan_scenes import noop, plan
 
 _BASH = """
-source <(hibernator --show-completion)
+source <(hibernator completion bash)
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}
 _hibernator_completion hibernator
 printf '%s\\n' "${COMPREPLY[@]}"
 """
-_FISH = 'hibernator --show-completion | source; complete -C "$argv"'
+_FISH = 'hibernator completion fish | source; complete -C "$argv"'
 # zsh completes only where somebody types, so it is given a terminal to type into.
 _ZSH = r"""
 zmodload zsh/zpty
 zpty typed zsh -f -i
 zpty -w typed 'PS1=; TERM=dumb; unsetopt zle_bracketed_paste; autoload -Uz compinit; compinit -u -D'
-zpty -w typed 'eval "$(hibernator --show-completion)"; echo rea''dy'
+zpty -w typed 'eval "$(hibernator completion zsh)"; echo rea''dy'
 zpty -r typed out '*ready*'
 zpty -w -n typed "$*"$'\t'
 zpty -r typed out "*$EXPECTED*" && print -r -- "$EXPECTED"
