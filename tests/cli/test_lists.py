@@ -3,9 +3,13 @@
 import json
 import re
 
+import msgspec
 import pytest
+from whenever import Instant
 
+from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.cli.exits import Exit
+from hibernator.cli.plan_list import columns
 from support.cluster import ClusterInTest
 from support.command import Ran, hibernator
 from support.plan_scenes import PlanScene, noop, plan
@@ -46,6 +50,39 @@ def test_a_list_is_of_those_that_are_named_or_labelled(scene: PlanScene) -> None
     assert names(ran(scene, "plan", "list", "weekends", "nights", "-o", "name")) == ["nights", "weekends"]
     assert names(ran(scene, "plan", "list", "-l", "team=hr", "-o", "name")) == ["holidays"]
     assert names(ran(scene, "plan", "list", "nights", "-l", "team!=hr", "-o", "name")) == ["nights"]
+
+
+def test_an_empty_list_says_of_what_and_where(scene: PlanScene) -> None:
+    empty = f"No ScheduleException is in namespace {scene.namespace}; -A looks in all.\n"
+    assert ran(scene, "exception", "list").err == empty
+    assert ran(scene, "plan", "list", "-l", "team=none").err == (
+        f"No HibernatePlan that fits is in namespace {scene.namespace}; -A looks in all.\n"
+    )
+    assert ran(scene, "scaler", "list", "-o", "name").err == ""
+
+
+def test_a_selector_that_makes_no_sense_is_named_with_how_it_is_written(scene: PlanScene) -> None:
+    done = ran(scene, "plan", "list", "-l", "a=b=c")
+    assert done.code == Exit.USAGE
+    assert done.err.startswith("error: --selector is 'a=b=c': ")
+    assert "Write it as for kubectl, such as team=shop" in done.err
+
+
+@pytest.mark.parametrize(
+    ("suspended", "following"),
+    [({}, ""), ({"suspendUntil": "2026-03-02T12:00:00Z"}, "Resumed in 1h"), (None, "Asleep in 9h")],
+)
+def test_a_suspended_plan_has_no_next_sleep(suspended: dict[str, str] | None, following: str) -> None:
+    made = plan(noop("drill"))
+    if suspended is not None:
+        made["spec"] = {**made["spec"], "suspend": True, **suspended}
+    status = {
+        "phase": "Active" if suspended is None else "Suspended",
+        "nextTransition": {"at": "2026-03-02T20:00:00Z", "to": "Asleep"},
+    }
+    shown = msgspec.convert({**made, "status": status}, HibernatePlan)
+    _, column, *_ = columns(lambda: Instant("2026-03-02T11:00:00Z"))
+    assert column.value(shown) == following
 
 
 def test_a_list_shows_how_old_things_are(scene: PlanScene) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.cli.cluster import Session, talk
+from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.options import ClusterOptions, Listing, Output
 from hibernator.cli.output import Column, Table, show, show_one
 
@@ -35,10 +36,10 @@ def show_list(
 ) -> None:
     """Print what there is of a kind, and with `--watch` each change of it as well, until Ctrl-C."""
 
-    async def ask(session: Session) -> list[T]:
+    async def ask(session: Session) -> tuple[list[T], str]:
         where = "" if listing.everywhere else session.namespace
         lets = _both(await wanted(session), names)
-        there = await session.client.list(kind, where, label_selector=listing.selector)
+        there = await _listed(session, kind, where, listing.selector)
         from hibernator.cli.missing import not_found
 
         if missing := {*names} - {one.metadata.name for one in there}:
@@ -53,10 +54,26 @@ def show_list(
             cache = Cache(session.client, kind, where, label_selector=listing.selector)
             cache.on_change(watching.tell)
             await cache.run()
-        return found
+        which = f"{kind.kind} that fits" if there or listing.selector else kind.kind
+        return (
+            found,
+            f"No {which} is in namespace {where}; -A looks in all." if where else f"No {which} is there.",
+        )
 
-    found = talk(ask, place, role="hibernator-auditor", everywhere=listing.everywhere)
-    show(kind, found, columns, listing.output, spaces=listing.everywhere)
+    found, nothing = talk(ask, place, role="hibernator-auditor", everywhere=listing.everywhere)
+    show(kind, found, columns, listing.output, spaces=listing.everywhere, nothing=nothing)
+
+
+async def _listed(session: Session, kind: Kind[T], where: str, selector: str) -> list[T]:
+    from hibernator.kube.errors import Invalid
+
+    try:
+        return await session.client.list(kind, where, label_selector=selector)
+    except Invalid as error:
+        if not selector:
+            raise
+        hint = "Write it as for kubectl, such as team=shop, env!=prod or 'env in (dev, test)'."
+        raise CliError(f"--selector is {selector!r}: {error.message}.", hint=hint, code=Exit.USAGE) from error
 
 
 def _both(lets: Lets[T], names: Sequence[str]) -> Lets[T]:

@@ -42,9 +42,15 @@ def printable(text: str) -> str:
 
 
 def show(
-    kind: Kind[T], objects: Sequence[T], columns: Sequence[Column[T]], output: Output, *, spaces: bool
+    kind: Kind[T],
+    objects: Sequence[T],
+    columns: Sequence[Column[T]],
+    output: Output,
+    *,
+    spaces: bool,
+    nothing: str,
 ) -> None:
-    """Print objects of one kind. `spaces`: they come from several namespaces."""
+    """Print objects of one kind, or `nothing` to a reader. `spaces`: they come from several namespaces."""
     match output:
         case Output.JSON:
             typer.echo(msgspec.json.format(msgspec.json.encode(_list(kind, objects))).decode())
@@ -54,7 +60,13 @@ def show(
             for obj in objects:
                 typer.echo(f"{kind.resource}/{obj.metadata.name}")
         case _:
-            _table(objects, Table(columns, output, spaces=spaces))
+            if not objects:
+                typer.echo(nothing, err=True)
+                return
+            table = Table(columns, output, spaces=spaces)
+            table.head(objects)
+            for obj in objects:
+                table.row(obj)
 
 
 def show_one(kind: Kind[T], obj: T, output: Output, *, among: bool = False) -> None:
@@ -114,12 +126,3 @@ class Table(Generic[T]):
 
     def _print(self, cells: Sequence[str]) -> None:
         typer.echo("   ".join(map(str.ljust, cells, self._widths)).rstrip())
-
-
-def _table(objects: Sequence[T], table: Table[T]) -> None:
-    if not objects:
-        typer.echo("Nothing found.", err=True)
-        return
-    table.head(objects)
-    for obj in objects:
-        table.row(obj)

@@ -295,14 +295,16 @@ class Runner:
             waited = (job.now - progress.settles_since).total("seconds")
             if progress.settling and waited >= patience:
                 names = ", ".join(item.key for item in progress.settling[:TOLD])
-                message = f"{len(progress.settling)} items have not settled within {patience:g} s: {names}."
+                late = "1 item has" if len(progress.settling) == 1 else f"{len(progress.settling)} items have"
+                message = f"{late} not settled within {patience:g} s: {names}."
                 return Step(Outcome(state="failed", items=progress.items, message=message))
             if progress.settling:
-                message = f"Waiting for {len(progress.settling)} items to settle."
+                waits = "1 item" if len(progress.settling) == 1 else f"{len(progress.settling)} items"
+                message = f"Waiting for {waits} to settle."
                 working = Outcome(state="working", items=progress.items, message=message)
                 return Step(working, min(SETTLE_SECONDS, patience - waited))
         state = "asleep" if operation == "Sleep" else "awake"
-        message = f"{progress.done} items are {state}."
+        message = f"{'1 item is' if progress.done == 1 else f'{progress.done} items are'} {state}."
         if progress.notes:
             message += f" {progress.notes}"
         elif operation == "Wake" and not progress.done:

@@ -70,6 +70,16 @@ def test_an_exception_without_effect_is_noted(status: dict[str, str], words: str
     ]
 
 
+def test_one_that_nobody_must_approve_and_that_is_pending_waits_for_another() -> None:
+    older, younger = samples.exception(), samples.exception()
+    older["metadata"] |= {"creationTimestamp": "2026-03-01T00:00:00Z"}
+    younger["metadata"] |= {"name": "later", "creationTimestamp": "2026-03-02T00:00:00Z"}
+    younger["status"] = {"state": "Pending"}
+    assert notes(samples.plan(), older | {"status": {"state": "Active"}}, younger) == [
+        "note: later changes nothing: its windows overlap an older exception's."
+    ]
+
+
 def test_an_exception_of_another_namespace_is_not_of_this_plan() -> None:
     elsewhere = samples.exception()
     elsewhere["metadata"]["namespace"] = "other"

@@ -195,6 +195,7 @@ async def test_what_others_wake_in_the_night_is_said_with_who_did_it_and_left(sc
         assert scene.replicas() == 2
         assert degraded(scene)["status"] == "False"
         (target,) = scene.plan_status()["targets"]
+        assert target["message"] == "1 item is asleep."
         assert target["wokenByOthers"]["items"] == 1
     async with scene.operator(ManualClock(LATER)) as run:
         await run.advance(60)

@@ -41,9 +41,9 @@ async def permissions(patient: Patient) -> Findings:
             f"you may not ask what {user} may do: {unknown[0]}",
             "Run the doctor as an administrator.",
         )
-    elif refused:
-        yield Finding("permissions", Level.FAIL, f"{user} may not {'; '.join(refused)}", apply(patient.home))
-    else:
+    for words in refused:
+        yield Finding("permissions", Level.FAIL, f"{user} may not {words}", apply(patient.home))
+    if not unknown and not refused:
         yield Finding("permissions", Level.OK, f"{user} may do all {len(answers)} things that it needs")
 
 

@@ -249,9 +249,8 @@ def standing_of(document: Document, spec: ScheduleExceptionSpec) -> Standing:
         return Standing.REJECTED
     if spec.draft:
         return Standing.DRAFT
-    if state == "Pending":
-        return Standing.PENDING
-    if state in {"Active", "Approved"} or not spec.approval_required:
+    agreed = document.part("status", "approvalState") == "Approved"
+    if state in {"Active", "Approved"} or not spec.approval_required or (agreed and state == "Pending"):
         return Standing.BENDS
     if state == "Expired":
         return Standing.BENDS if applied_at else Standing.EXPIRED
