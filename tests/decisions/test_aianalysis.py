@@ -10,7 +10,7 @@ from whenever import Instant, TimeDelta
 
 from hibernator.api.aianalysis import AIAnalysis
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
-from hibernator.decisions.aianalysis import Decision, Seen, decide
+from hibernator.decisions.aianalysis import Decision, Seen, _after, decide
 from hibernator.decisions.conditions import find
 from hibernator.decisions.rego import Answer, Broken, Wishes, read_answer, read_namespace
 
@@ -227,3 +227,8 @@ def test_nothing_is_ready_below_eighty_percent_or_against_the_policy(confidence:
     allowed = policy is None or policy == Answer(required=False)
     assert (phase == "Ready") == (confidence >= 0.8 and allowed)
     assert (phase == "Rejected") == (confidence < 0.6)
+
+
+@pytest.mark.parametrize(("seconds", "after_"), [(-5, 0.0), (0, 0.0), (5, 5.0)])
+def test_what_is_overdue_is_looked_at_at_once(seconds: int, after_: float) -> None:
+    assert _after(NOW.add(seconds=seconds), NOW) == after_

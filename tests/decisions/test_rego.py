@@ -117,3 +117,12 @@ def test_whatever_a_namespace_says_is_understood_or_told(data: dict[str, str]) -
 @given(st.integers(1, 366 * 24 * 60))
 def test_a_timeout_in_minutes_is_that_many_seconds(minutes: int) -> None:
     assert read_timeout(f"{minutes}m") == 60.0 * minutes
+
+
+@pytest.mark.parametrize(
+    ("text", "part"), [("0.001", 0.001), ("0.999", 0.999), ("0", None), ("1", None), ("1.5", None)]
+)
+def test_a_part_of_the_time_is_neither_none_nor_all_of_it(text: str, part: float | None) -> None:
+    wishes, problems = read_namespace({"escalateAfter": text})
+    assert wishes.escalate_after == part
+    assert len(problems) == (0 if part else 1)

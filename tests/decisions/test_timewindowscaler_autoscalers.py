@@ -125,3 +125,13 @@ def test_an_hpa_of_which_nobody_knows_what_it_was_is_put_back_to_one() -> None:
 def test_a_kind_that_cannot_be_scaled_is_not_said_to_be_missing() -> None:
     decision = decide(seen(None, unscalable="It cannot be scaled."), MONDAY_10)
     assert condition(decision, "Ready").message == "It cannot be scaled."
+
+
+def test_an_autoscaler_that_has_gone_is_said_to_have() -> None:
+    before = {"type": "Autoscaled", "status": "True", "reason": "ScaledObject", "message": "It was paused."}
+    before |= {"lastTransitionTime": "2026-03-01T00:00:00Z"}
+    gone = decide(seen(deployment(5), {"effectiveReplicas": 5, "conditions": [before]}), MONDAY_10)
+    assert (condition(gone, "Autoscaled").status, condition(gone, "Autoscaled").reason) == (
+        "False",
+        "NoAutoscaler",
+    )
