@@ -126,3 +126,17 @@ def test_a_part_of_the_time_is_neither_none_nor_all_of_it(text: str, part: float
     wishes, problems = read_namespace({"escalateAfter": text})
     assert wishes.escalate_after == part
     assert len(problems) == (0 if part else 1)
+
+
+@pytest.mark.parametrize(("length", "known"), [(254, True), (255, False)])
+def test_an_address_is_as_long_as_addresses_can_be(length: int, *, known: bool) -> None:
+    address = f"{'a' * 60}@{'.'.join(['b' * 60] * 3)}."
+    address += "c" * (length - len(address))
+    wishes, problems = read_namespace({"approversL1": address})
+    assert (bool(wishes.approvers), not problems) == (known, known)
+
+
+@pytest.mark.parametrize(("many", "known"), [(20, True), (21, False)])
+def test_a_level_has_as_many_roles_as_the_crd_lets_it_have(many: int, *, known: bool) -> None:
+    wishes, problems = read_namespace({"approversL1": ", ".join(f"role{number}" for number in range(many))})
+    assert (bool(wishes.approvers), not problems) == (known, known)

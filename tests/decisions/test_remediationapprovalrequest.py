@@ -234,3 +234,9 @@ def test_nobody_is_approved_without_a_word_in_time_of_somebody_asked(
         assert again == Decision(status=status)
     elif now < DEADLINE:
         assert again.after is not None
+
+
+def test_a_second_level_without_a_first_is_asked_at_once() -> None:
+    status = asked(request(spec={"approvers": [{"level": "L2", "roles": ["lead"]}]})).status
+    assert status
+    assert "for one of lead." in status.message
