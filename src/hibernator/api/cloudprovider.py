@@ -6,6 +6,7 @@ import msgspec
 
 from hibernator.api.kind import DOMAIN, Kind
 from hibernator.api.meta import (
+    AllowedNamespaces,
     Conditions,
     Journal,
     Model,
@@ -88,6 +89,7 @@ class CloudProviderSpec(Model):
     type: Annotated[CloudType, says("Which cloud it is.")]
     aws: Annotated[Aws | None, says("For `aws`: the account.")] = None
     gcp: Annotated[Gcp | None, says("For `gcp`: the project.")] = None
+    allowed_namespaces: AllowedNamespaces = ()
 
 
 class CloudProviderStatus(Model):

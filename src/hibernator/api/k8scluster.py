@@ -5,6 +5,7 @@ from typing import Annotated
 from hibernator.api.kind import DOMAIN, Kind
 from hibernator.api.meta import (
     OBJECT_NAME,
+    AllowedNamespaces,
     Conditions,
     Journal,
     Model,
@@ -60,6 +61,7 @@ class K8SClusterSpec(Model):
     kubeconfig_ref: Annotated[KubeconfigReference | None, says("A cluster by its kubeconfig.")] = None
     eks: Annotated[EksCluster | None, says("A cluster at AWS.")] = None
     gke: Annotated[GkeCluster | None, says("A cluster at Google Cloud.")] = None
+    allowed_namespaces: AllowedNamespaces = ()
 
 
 class K8SClusterStatus(Model):

@@ -161,9 +161,26 @@ ObservedGeneration = Annotated[
 # The rules for names are Kubernetes' own: of objects, and of what becomes a label or a part of a name.
 OBJECT_NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 SHORT_NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+NAMESPACE_OR_ALL = r"^(\*|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$"
 
 Namespace = Annotated[
     str | None, says("Its namespace, when it is not this object's own.", pattern=SHORT_NAME, maxLength=63)
+]
+
+
+AllowedNamespaces = Annotated[
+    tuple[
+        Annotated[
+            str,
+            says("A namespace, or `*` for all of them.", pattern=NAMESPACE_OR_ALL, maxLength=63),
+        ],
+        ...,
+    ],
+    says(
+        "The other namespaces whose plans and K8SClusters may use it. Without any, only those of its own "
+        "namespace may.",
+        maxItems=100,
+    ),
 ]
 
 

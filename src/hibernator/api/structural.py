@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from hibernator.api.meta import OBJECT_NAME, SHORT_NAME
+from hibernator.api.meta import NAMESPACE_OR_ALL, OBJECT_NAME, SHORT_NAME
 from hibernator.api.people import EMAIL
 from hibernator.api.problem import Problem
 from hibernator.api.schema import INSTANT, Schema
@@ -36,6 +36,7 @@ _FORMS: Mapping[str, str] = {
     f"^$|{DURATION}": "Write a duration, for example 30m, 1h30m or 3600s.",
     INSTANT: "Write an instant with its zone, for example 2026-11-15T08:00:00Z.",
     OBJECT_NAME: "Use lower-case letters, digits, `-` and `.`; begin and end with a letter or a digit.",
+    NAMESPACE_OR_ALL: "Write a namespace, or `*` for all of them.",
     SHORT_NAME: "Use lower-case letters, digits and `-`; begin and end with a letter or a digit.",
     PERCENTAGE: "Write a number of replicas, or a share such as 10%.",
     EMAIL: "Write an e-mail address, for example ada@example.com.",

@@ -22,6 +22,7 @@ from hibernator.controllers import journal_audit
 from hibernator.controllers.means import Means
 from hibernator.decisions.conditions import find
 from hibernator.decisions.connectors import READY, Tried, decide, journaled
+from hibernator.decisions.lending import provider_of
 from hibernator.decisions.notice import Notice
 from hibernator.executors.connections import Unusable
 from hibernator.executors.connectors import Connectors
@@ -131,7 +132,7 @@ def connector_controllers(means: Means, connectors: Connectors) -> Iterator[Cont
     """One for each kind; they share what they watch."""
     providers = means.caches.of(PROVIDERS)
     clusters = means.caches.of(CLUSTERS)
-    clusters.index(BY_PROVIDER, _provider_of)
+    clusters.index(BY_PROVIDER, provider_key)
     told: dict[str, Any] = {
         "recorder": means.recorder,
         "clock": means.clock,
@@ -141,7 +142,7 @@ def connector_controllers(means: Means, connectors: Connectors) -> Iterator[Cont
 
     def provider_below(cluster: K8SCluster) -> object:
         """What of its provider a cluster must be tried again for."""
-        for name in _provider_of(cluster):
+        for name in provider_key(cluster):
             if found := providers.get(*name.split("/")):
                 ready = find(found.status.conditions, READY)
                 return found.metadata.uid, found.metadata.generation, ready and ready.status
@@ -168,8 +169,7 @@ def connector_controllers(means: Means, connectors: Connectors) -> Iterator[Cont
     )
 
 
-def _provider_of(cluster: K8SCluster) -> tuple[str, ...]:
-    at = cluster.spec.eks or cluster.spec.gke
-    if at is None:
-        return ()
-    return (f"{at.provider_ref.namespace or cluster.metadata.namespace}/{at.provider_ref.name}",)
+def provider_key(cluster: K8SCluster) -> tuple[str, ...]:
+    """The CloudProvider that a cluster is reached by, as namespace/name; none where it is at no cloud."""
+    found = provider_of(cluster)
+    return ("/".join(found[1:]),) if found else ()

@@ -23,6 +23,7 @@ from hibernator.audit.trail import Trail
 from hibernator.controllers import journal_audit, shared
 from hibernator.controllers.daysoff import DaysOffBook
 from hibernator.controllers.hibernateplan_clock import clockwise, exception_entries, lay_out
+from hibernator.controllers.hibernateplan_connectors import Lending
 from hibernator.controllers.hibernateplan_exceptions import PlanExceptions
 from hibernator.controllers.hibernateplan_keeping import Held, Keeping, due, due_at, job_of, slept_at
 from hibernator.controllers.hibernateplan_metrics import TARGET_FAILURES, count
@@ -93,6 +94,7 @@ class PlanReconciler:
         trail: Trail,
         spool: AuditSpool,
         strays: Strays,
+        lending: Lending,
     ) -> None:
         self._plans = plans
         self._exceptions = exceptions
@@ -106,6 +108,7 @@ class PlanReconciler:
         self._trail = trail
         self._spool = spool
         self._strays = strays
+        self._lending = lending
         self._memories: dict[Key, _Memory] = {}
 
     async def reconcile(self, key: Key) -> Result:
@@ -172,7 +175,7 @@ class PlanReconciler:
     async def _gather(self, plan: HibernatePlan, memory: _Memory, now: Instant) -> Seen:
         stored, broken = await self._keeping.stored(plan, memory.held, now)
         about_time, others = self._problems(plan, memory)
-        problems = (*about_time, *others, *broken)
+        problems = (*about_time, *others, *self._lending.problems(plan), *broken)
         name = f"{plan.metadata.namespace}/{plan.metadata.name}"
         active = self._exceptions.active(name)
         clock: Clockwise | None = None
@@ -305,10 +308,9 @@ def plan_controller(means: Means, *, registry: Registry, strays: Strays) -> Cont
     """The controller with its watches."""
     plans = shared.plans(means.caches)
     exceptions = shared.exceptions(means.caches)
+    lending = Lending(means.caches, plans)
     restore_maps = means.caches.of(RESTORE_MAPS, label_selector=f"{LABEL}=true")
-    restore_maps.index(
-        shared.BY_PLAN, lambda one: (f"{one.metadata.namespace}/{one.metadata.labels.get(PLAN_LABEL, '')}",)
-    )
+    restore_maps.index(shared.BY_PLAN, lambda one: map("/".join, _of_restore_data(one)))
     reconciler = PlanReconciler(
         means.client,
         plans,
@@ -322,6 +324,7 @@ def plan_controller(means: Means, *, registry: Registry, strays: Strays) -> Cont
         trail=means.trail,
         spool=means.spool,
         strays=strays,
+        lending=lending,
     )
 
     def holidays_changed(of: Key) -> None:
@@ -336,6 +339,7 @@ def plan_controller(means: Means, *, registry: Registry, strays: Strays) -> Cont
             For(plans),
             Watches(exceptions, lambda one: (Key(one.metadata.namespace, one.spec.plan_ref.name),)),
             Watches(restore_maps, _of_restore_data),
+            *lending.sources,
         ],
         clock=means.clock,
         metrics=means.metrics,

@@ -10,13 +10,14 @@ from typing import Final, Self, TypeVar
 
 import aiohttp
 
-from hibernator.api.cloudprovider import PROVIDERS, CloudAuth
+from hibernator.api.cloudprovider import PROVIDERS, CloudAuth, CloudProvider
 from hibernator.api.core import DEPLOYMENTS, SECRETS
 from hibernator.api.k8scluster import CLUSTERS, GkeCluster, K8SCluster, KubeconfigReference
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object, ProviderReference
 from hibernator.api.parameters import EksParameters, GkeParameters
 from hibernator.decisions.connectors import Reason
+from hibernator.decisions.lending import Name, lends, not_lent, provider_of
 from hibernator.executors.accounts import Account, Login
 from hibernator.executors.aws.account import AwsAccount
 from hibernator.executors.aws.cluster import EksGrants, by_eks
@@ -136,6 +137,13 @@ class Connectors:
 
     async def check_cluster(self, namespace: str, name: str) -> str:
         """What answers there, and whether we may change anything."""
+        found = await self._read(CLUSTERS, namespace, name)
+        below = provider_of(found)
+        if below and below[1] != namespace:
+            provider = await self._own_or_none(below)
+            if not lends(provider, namespace):
+                wrong, fix = not_lent(below, namespace)
+                raise Unusable("NotAllowed", f"{wrong[:1].upper()}{wrong[1:]}. {fix}")
         client = (await self.cluster(namespace, name, afresh=True)).client
         with typed():
             try:
@@ -198,6 +206,12 @@ class Connectors:
 
     async def _referred(self, reference: ProviderReference, namespace: str) -> Account:
         return await self.provider(reference.namespace or namespace, reference.name)
+
+    async def _own_or_none(self, name: Name) -> CloudProvider | None:
+        try:
+            return await self._read(PROVIDERS, *name[1:])
+        except Unusable:
+            return None
 
     async def _read(self, kind: Kind[T], namespace: str, name: str) -> T:
         with typed():

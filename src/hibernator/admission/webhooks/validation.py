@@ -14,12 +14,15 @@ from whenever import Instant
 from hibernator.admission.review import AdmissionRequest, Allowed, Denied, Verdict
 from hibernator.api import timewindowscaler_v1beta1 as v1beta1
 from hibernator.api.checks import check_document
+from hibernator.api.cloudprovider import PROVIDERS
 from hibernator.api.conversion import Document, converted
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
+from hibernator.api.k8scluster import CLUSTERS, K8SCluster
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.api.structural import show
 from hibernator.api.timewindowscaler import SCALERS
+from hibernator.decisions.lending import Connector, Name, borrowed, connectors_of, provider_of
 from hibernator.decisions.scheduleexception_line import conflict, crowded, is_ready, taken
 from hibernator.decisions.scheduleexception_request import requester
 from hibernator.kube.client import Client
@@ -56,7 +59,10 @@ def validation(client: Client, clock: Clock, open_ones: OpenOnes) -> Judge:
             hints = await _hints(client, exception) if isinstance(verdict, Allowed) else []
             return Allowed(warnings=hints) if hints else verdict
         if request.resource.resource == PLANS.plural:
-            return Allowed(warnings=list(schedule_hints(request.new(HibernatePlan).spec.schedule)))
+            plan = request.new(HibernatePlan)
+            if refused := await _borrowed(client, plan):
+                return _invalid(refused)
+            return Allowed(warnings=list(schedule_hints(plan.spec.schedule)))
         return Allowed()
 
     return judge
@@ -126,6 +132,25 @@ def _turn(
             why = f"Both have {first.format_iso()} in a window. Choose other times, or run `{cancel}`."
             return Denied(f"{taken(plan.metadata.name, other)}. {why}", code=409, reason="Conflict")
     return Allowed()
+
+
+async def _borrowed(client: Client, plan: HibernatePlan) -> list[Problem]:
+    """Connectors of other namespaces that it may not use. Those of its own need no look-up here."""
+    elsewhere = {name for name in connectors_of(plan) if name[1] != plan.metadata.namespace}
+    found = {name: await _connector(client, name) for name in elsewhere}
+    below = {provider_of(one) for one in found.values() if isinstance(one, K8SCluster)} - {None}
+    found |= {name: await _connector(client, name) for name in below if name}
+    return list(borrowed(plan, found.get))
+
+
+async def _connector(client: Client, name: Name) -> Connector | None:
+    kind, namespace, called = name
+    try:
+        if kind == PROVIDERS.kind:
+            return await client.get(PROVIDERS, called, namespace)
+        return await client.get(CLUSTERS, called, namespace)
+    except NotFound:
+        return None
 
 
 async def _hints(client: Client, exception: ScheduleException) -> list[str]:
