@@ -82,6 +82,11 @@ class AuditSpool:
         spooled = [one for text in spool.data.values() if (one := read(text))] if spool else []
         return [*found, *among(spooled, uids)]
 
+    async def waits(self) -> bool:
+        """Whether anything is here that the trail does not have yet."""
+        spool = await self._read()
+        return bool(spool and spool.data)
+
     async def _put(self, texts: Mapping[str, str]) -> None:
         self._unwritten.update(texts)
         try:

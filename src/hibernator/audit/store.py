@@ -166,7 +166,7 @@ class Store:
             return int(last.sequence - head.anchor_sequence)
 
     async def living(self) -> list[Life]:
-        """Every object that the chain has seen begin, but not end."""
+        """Every object that the chain has seen begin, and whose end is neither there nor in the inbox."""
         row = EVENTS.c
         columns = (row.resource_kind, row.resource_namespace, row.resource_name, row.resource_uid)
         query = select(row.action, row.resource_group, row.correlation_id, *columns).where(
@@ -186,6 +186,8 @@ class Store:
                 found[about.uid] = Life(about, one.correlation_id)
                 if one.action == "deleted":
                     ended.add(about.uid)
+            waiting = [told for row in await connection.execute(select(INBOX)) if (told := _read(row))]
+        ended |= {told.resource.uid for told in waiting if told.action == "deleted"}
         return [life for uid, life in found.items() if uid not in ended]
 
     async def asked(self, uids: Sequence[str]) -> list[Asked]:

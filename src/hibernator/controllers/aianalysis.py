@@ -71,7 +71,7 @@ class AnalysisReconciler:
 
     def _events(self, analysis: AIAnalysis) -> Iterator[AuditEvent]:
         yield from analysis_events(analysis)
-        yield from changed(ANALYSES, analysis, self._clock.now(), correlation(analysis))
+        yield from changed(ANALYSES, analysis, analysis.spec, self._clock.now(), correlation(analysis))
 
     async def _gather(self, analysis: AIAnalysis) -> Seen:
         if is_unjudged(analysis):

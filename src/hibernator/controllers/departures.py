@@ -62,6 +62,7 @@ class Gone:
     until: Instant
     last_words: tuple[AuditEvent, ...] = ()
     noticed: str = ""
+    identity: tuple[str, ...] = ()
 
 
 class Departures:
@@ -118,9 +119,12 @@ class Departures:
         await self._spool.keep(*events, patience=_PATIENCE)
 
     async def _look_for_the_absent(self) -> Result:
+        # What the last leader has told of their end must be in the trail, or it would be told twice.
         try:
             known = await self._trail.living()
         except AuditUnavailable:
+            return Result(_AGAIN)
+        if await self._spool.waits():
             return Result(_AGAIN)
         for life in known:
             if self._is_absent(life.resource):
@@ -145,7 +149,8 @@ class Departures:
             about, deleted = Resource.of(kind.cache.kind, old), old.metadata.deletion_timestamp
             at, real = (Instant(deleted),) * 2 if deleted else (self._clock.now(), self._real.now())
             life = Life(about, kind.correlation(old))
-            self._is_gone(Gone(life, at, real, real, tuple(kind.events(old))))
+            last_words, identity = tuple(kind.events(old)), journal_audit.of_deletion(old)
+            self._is_gone(Gone(life, at, real, real, last_words, identity=identity))
 
         return changed
 
@@ -183,6 +188,7 @@ def _deleted(gone: Gone, asked: Iterable[Asked]) -> AuditEvent:
         f"{about.kind.lower()}.deleted",
         about,
         at=gone.at,
+        identity=gone.identity,
         actor=person(deleter(asked, gone.since, gone.until)),
         channel="api",
         correlation_id=gone.life.correlation_id,

@@ -8,6 +8,7 @@ backup they are given a second time, to what happens then.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+import msgspec
 from whenever import Instant
 
 from hibernator.api.kind import Kind
@@ -17,6 +18,7 @@ from hibernator.audit.event import OPERATOR, AuditEvent, Resource, event, person
 from hibernator.audit.spool import AuditSpool
 from hibernator.audit.trail import Trail
 from hibernator.audit.types import EVENT_TYPES
+from hibernator.decisions.approval import fingerprint
 from hibernator.decisions.author import author
 from hibernator.decisions.journal import USER
 
@@ -42,19 +44,34 @@ async def farewell(spool: AuditSpool, kind: Kind[Any], found: Object, told: Iter
         return
     about, at = Resource.of(kind, found), Instant(deleted)
     by = person(deleter(await spool.asked(about.uid), at, at))
-    gone = event(f"{kind.kind.lower()}.deleted", about, at=at, actor=by, channel="api")
-    await spool.keep(*told, gone)
+    type_, identity = f"{kind.kind.lower()}.deleted", of_deletion(found)
+    await spool.keep(*told, event(type_, about, at=at, identity=identity, actor=by, channel="api"))
 
 
-def changed(kind: Kind[Any], found: Object, at: Instant, correlation_id: str = "") -> Iterator[AuditEvent]:
-    """That the spec was changed, for a kind without a journal: the number of its generation says so."""
+def of_deletion(found: Object) -> tuple[str, ...]:
+    """What sets this deletion apart from another one of the same object.
+
+    A restore of etcd from a backup brings objects back with their uid, and they can be deleted once more.
+    What goes at once, without a finalizer, has no time of its deletion that all who tell of it know.
+    """
+    deleted = found.metadata.deletion_timestamp
+    return (Instant(deleted).format_iso(),) if deleted else ()
+
+
+def changed(
+    kind: Kind[Any], found: Object, spec: msgspec.Struct, at: Instant, correlation_id: str = ""
+) -> Iterator[AuditEvent]:
+    """That the spec was changed, for a kind without a journal: the number of its generation says so.
+
+    After a restore of etcd the same number is given to another change. So the spec is a part of it.
+    """
     generation = found.metadata.generation
     if generation > 1:
         yield event(
             f"{kind.kind.lower()}.changed",
             Resource.of(kind, found),
             at=at,
-            identity=(generation,),
+            identity=(generation, fingerprint(spec)),
             actor=person(author(found.metadata, generation)),
             channel="api",
             correlation_id=correlation_id,

@@ -76,7 +76,9 @@ class RemediationReconciler:
     def _events(self, remediation: RemediationRequest) -> Iterator[AuditEvent]:
         """All that the audit trail should have; when an analysis was adopted is not kept anywhere else."""
         yield from remediation_events(remediation)
-        yield from changed(REMEDIATIONS, remediation, self._clock.now(), remediation.metadata.uid)
+        yield from changed(
+            REMEDIATIONS, remediation, remediation.spec, self._clock.now(), remediation.metadata.uid
+        )
         for analysis in self._analyses.find(BY_REMEDIATION, _place(remediation)):
             if is_owned(analysis, remediation):
                 yield adopted(analysis, remediation, self._clock.now())

@@ -31,7 +31,7 @@ _TYPES: Final = {
 
 def record(trail: Trail, exception: ScheduleException, now: Instant) -> bool:
     """Tell everything; False when something did not fit in and must be told again."""
-    edits = changed(EXCEPTIONS, exception, now, exception.metadata.uid)
+    edits = changed(EXCEPTIONS, exception, exception.spec, now, exception.metadata.uid)
     told = [trail.has(one.id) or trail.record(one) for one in (*events(exception), *edits)]
     return all(told)
 
