@@ -180,6 +180,7 @@ AllowedNamespaces = Annotated[
         "The other namespaces whose plans and K8SClusters may use it. Without any, only those of its own "
         "namespace may.",
         maxItems=100,
+        x_kubernetes_list_type="set",
     ),
 ]
 

@@ -21,7 +21,6 @@ from support.connector_scenes import ConnectorScene
 from support.eks_door import EksDoor
 from support.faultproxy import FaultProxy, admin_token
 from support.gcp import PROJECT, Google
-from support.operators import running
 from support.plan_scenes import EVENING, MORNING, plan, workloads
 from support.scaler_scenes import workload
 
@@ -45,41 +44,18 @@ async def test_the_own_cluster_can_be_named_too(scene: ConnectorScene) -> None:
         assert of(scene)[2].startswith("Kubernetes v1.")
 
 
-async def test_a_connector_of_another_namespace_is_used_only_where_it_allows_that(
-    scene: ConnectorScene,
-) -> None:
-    owner = ConnectorScene(scene.cluster, _made(scene.cluster, f"{scene.namespace}-owner"))
+async def test_a_connector_that_is_not_lent_puts_nothing_to_sleep(scene: ConnectorScene) -> None:
+    scene.cluster.kubectl("create", "namespace", f"{scene.namespace}-owner")
+    owner = ConnectorScene(scene.cluster, f"{scene.namespace}-owner")
     owner.k8s_cluster("there", inCluster=True)
     there = {"kind": "K8SCluster", "name": "there", "namespace": owner.namespace}
     target = workloads("web", scene.namespace) | {"connectorRef": there}
     scene.create(workload(name="web", replicas=3), plan(target))
-
-    def allow(*namespaces: str) -> None:
-        body = json.dumps({"spec": {"allowedNamespaces": list(namespaces)}})
-        scene.cluster.kubectl(
-            "patch", "k8sclusters", "there", "-n", owner.namespace, "--type=merge", "-p", body
-        )
-
-    clock = ManualClock("2026-03-02T19:00:00Z")
-    async with running(scene.cluster.kubeconfig, "", clock, home=scene.namespace) as run:
+    async with scene.operator(ManualClock("2026-03-02T19:00:00Z")) as run:
         await run.advance_to(EVENING)
         assert (scene.phase(), scene.replicas()) == ("Error", 3)
-        message = next(
-            one["message"] for one in scene.plan_status()["conditions"] if one["type"] == "Degraded"
-        )
-        assert f"that the namespace {scene.namespace} may use. Add {scene.namespace} to" in message
-        await asyncio.to_thread(allow, scene.namespace)
-        await run.until(lambda: scene.phase() == "Hibernated")
-        assert scene.replicas() == 0
-        await asyncio.to_thread(allow)
-        await run.until(lambda: scene.phase() == "Error")
-        await run.advance_to(MORNING)
-        await run.until(lambda: scene.replicas() == 3)  # taken back or not, nothing sleeps on
-
-
-def _made(cluster: ClusterInTest, namespace: str) -> str:
-    cluster.kubectl("create", "namespace", namespace)
-    return namespace
+    conditions = {one["type"]: one["message"] for one in scene.plan_status()["conditions"]}
+    assert f"that the namespace {scene.namespace} may use. Add {scene.namespace} to" in conditions["Degraded"]
 
 
 async def test_workloads_behind_a_kubeconfig_sleep_and_wake(scene: ConnectorScene) -> None:
