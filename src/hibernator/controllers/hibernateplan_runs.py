@@ -40,10 +40,7 @@ log = structlog.get_logger(__name__)
 
 
 class Runner:
-    """Does the work, on as many items at once as is good for everybody.
-
-    Each namespace has turns of its own: what a plan covers may answer slowly, and no neighbour waits for it.
-    """
+    """Does the work, in turns of each namespace: what others cover may answer slowly, and nobody waits."""
 
     def __init__(self, registry: Registry, restore: RestoreData) -> None:
         self._registry = registry

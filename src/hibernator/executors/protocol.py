@@ -47,6 +47,7 @@ __all__ = [
     "Saving",
     "Throttled",
     "Underway",
+    "check_count",
     "parameters",
     "parameters_as",
 ]
@@ -56,6 +57,7 @@ M = TypeVar("M", bound=Model)
 # Seconds to wait for things to settle, where a target asks for it but not how long.
 PATIENCE: Final = 600.0
 LONG_PATIENCE: Final = 3600.0
+MOST_ITEMS: Final = 20_000  # that a target covers, or that a list of a cloud has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +148,15 @@ class Underway(Throttled):
     """Something has begun that ends by itself, such as a snapshot, and until then nothing can be done."""
 
     patience: ClassVar[float] = 6 * 3600.0
+
+
+def check_count(found: int) -> None:
+    """Stop a list that never ends. Servers that users name may go on for ever."""
+    if found > MOST_ITEMS:
+        raise Permanent(
+            f"There are more than {MOST_ITEMS} items. Let the target cover fewer, by its selector or its "
+            "namespaces."
+        )
 
 
 class Executor(ABC):

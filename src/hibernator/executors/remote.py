@@ -10,6 +10,8 @@ from hibernator.kube.errors import BadCredentials
 from hibernator.kube.kubeconfig import Cluster, ResolvedContext, User, loads
 from hibernator.kube.transport import Fence
 
+_LARGEST: Final = 16 * 2**20  # bytes of an answer: a page of 500 workloads has one or two millions
+
 
 @dataclass(frozen=True, slots=True)
 class Way:
@@ -35,7 +37,7 @@ class Remote:
 async def enter(way: Way, fence: Fence | None) -> Remote:
     """Open a client, whose changes are fenced as those in our own cluster are."""
     try:
-        opened = Client(Credentials(way.place, grants=way.grants))
+        opened = Client(Credentials(way.place, grants=way.grants), largest=_LARGEST)
     except BadCredentials as error:
         raise Unusable("CredentialsUnusable", f"{error.message}.") from error
     await opened.__aenter__()

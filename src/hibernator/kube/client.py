@@ -58,16 +58,20 @@ class Client:
         lanes: Lanes | None = None,
         metrics: Metrics | None = None,
         deadline: float = 30.0,
+        largest: int | None = None,
     ) -> None:
         self.credentials = credentials
         self._deadline = deadline  # real seconds for a request, not for waiting for its turn
+        self._largest = largest  # bytes of an answer, where the server is not to be trusted
         self._lanes = lanes or Lanes()
         self._metrics = metrics
         self._transport: Transport | None = None
         self._fence: Fence | None = None
 
     async def __aenter__(self) -> Self:
-        self._transport = Transport(self.credentials, self._lanes, self._metrics, self._deadline)
+        self._transport = Transport(
+            self.credentials, self._lanes, self._metrics, self._deadline, self._largest
+        )
         return self
 
     async def __aexit__(

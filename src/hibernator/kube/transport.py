@@ -17,6 +17,7 @@ from aiohttp.connector import AddrInfoType
 from yarl import URL
 
 from hibernator import __version__
+from hibernator.kube import bounded
 from hibernator.kube.backoff import backoff
 from hibernator.kube.credentials import Access, Credentials
 from hibernator.kube.errors import ApiError, Throttled, Unavailable, from_answer
@@ -66,10 +67,16 @@ class Transport:
     """Sends calls, with bounded connections and fair turns between resources."""
 
     def __init__(
-        self, credentials: Credentials, lanes: Lanes, metrics: Metrics | None, deadline: float
+        self,
+        credentials: Credentials,
+        lanes: Lanes,
+        metrics: Metrics | None,
+        deadline: float,
+        largest: int | None = None,
     ) -> None:
         self._credentials = credentials
         self._deadline = deadline
+        self._largest = largest
         self._lanes = lanes
         self._metrics = metrics
         self._session = aiohttp.ClientSession(
@@ -121,7 +128,7 @@ class Transport:
         limits = aiohttp.ClientTimeout(total=longest, sock_connect=_CONNECT, ceil_threshold=longest)
         try:
             async with await self._request(call, access, limits) as response:
-                body = await response.read()
+                body = await self._body(response)
                 code = str(response.status)
                 return response.status, body, response.headers.get("Retry-After", "")
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
@@ -152,7 +159,7 @@ class Transport:
         async with response, asyncio.timeout(self._deadline):
             raise from_answer(
                 response.status,
-                await response.read(),
+                await self._body(response),
                 reads=call.reads,
                 request=str(call),
                 retry_after=response.headers.get("Retry-After", ""),
@@ -169,6 +176,9 @@ class Transport:
             return response
         finally:
             self._count(call, code, loop.time() - start)
+
+    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
+        return await (response.read() if self._largest is None else bounded.read(response, self._largest))
 
     def _count(self, call: Call, code: str, seconds: float) -> None:
         if self._metrics:
@@ -237,6 +247,8 @@ def told(error: Exception) -> str:
             return f"the API server at {error.host}:{error.port} cannot be reached: {why}"
         case aiohttp.ClientHttpProxyError():
             return f"the proxy does not connect to the API server: {error.status} {error.message}"
+        case bounded.TooLargeError():
+            return f"the API server sends too much: {error}"
         case TimeoutError():
             return "the API server did not answer in time"
         case aiohttp.ClientPayloadError():

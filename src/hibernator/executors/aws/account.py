@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 from hibernator.executors.accounts import Account
-from hibernator.executors.protocol import Job, Permanent, Retryable
+from hibernator.executors.protocol import Job, Permanent, Retryable, check_count
 from hibernator.kube.backoff import backoff
 from hibernator.kube.transport import Fence
 
@@ -98,7 +98,11 @@ class AwsAccount(Account):
 
         async def gather() -> list[Document]:
             pages = client.get_paginator(operation).paginate(**parameters)
-            return [one async for page in pages for one in page.get(part) or ()]
+            found: list[Document] = []
+            async for page in pages:
+                found += page.get(part) or ()
+                check_count(len(found))
+            return found
 
         return await _again(lambda: self._send(gather, _LIST_DEADLINE))
 

@@ -17,7 +17,8 @@ from yarl import URL
 from hibernator import __version__
 from hibernator.executors.accounts import Account
 from hibernator.executors.gcp.tokens import NotLetInError, Tokens
-from hibernator.executors.protocol import Permanent, Retryable, Throttled, Underway
+from hibernator.executors.protocol import Permanent, Retryable, Throttled, Underway, check_count
+from hibernator.kube import bounded
 from hibernator.kube.backoff import backoff
 from hibernator.kube.transport import Fence
 
@@ -26,6 +27,7 @@ Document = Mapping[str, Any]
 
 _DEADLINE: Final = 30.0  # seconds for a call, and after which none is tried again
 _TRIES: Final = 3
+_LARGEST: Final = 16 * 2**20  # bytes of an answer
 _PAUSE: Final = 15.0  # seconds until what is being changed is looked at again
 _LOOK_EVERY: Final = (0.2, 0.5, 1.0, 2.0)
 _LONGEST_MESSAGE: Final = 500
@@ -89,6 +91,7 @@ class GcpProject(Account):
         while True:
             answer = await self.read(api, path, **query, **more)
             found += answer.get(part) or ()
+            check_count(len(found))
             if not answer.get("nextPageToken"):
                 return found
             more = {"pageToken": str(answer["nextPageToken"])}
@@ -155,7 +158,7 @@ class GcpProject(Account):
             headers=headers,
             allow_redirects=False,
         ) as response:
-            return response.status, _decoded(await response.read())
+            return response.status, _decoded(await bounded.read(response, _LARGEST))
 
 
 def part(text: str) -> str:

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from whenever import Instant
 
 from hibernator.executors.protocol import Permanent, Retryable
+from hibernator.kube import bounded
 
 SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
 METADATA: Final = "http://metadata.google.internal"
@@ -25,6 +26,7 @@ _GRANT: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 _HOUR: Final = 3600
 _EARLY: Final = 120.0  # seconds before its end in which a token is not used any more
 _LIMITS: Final = aiohttp.ClientTimeout(total=20.0)
+_LARGEST: Final = 2**20  # bytes of an answer
 _OK: Final = 200
 _SERVER_ERRORS: Final = 500
 
@@ -136,7 +138,7 @@ def _private_key(key: ServiceAccountKey) -> rsa.RSAPrivateKey:
 async def _ask(session: aiohttp.ClientSession, method: str, url: str, **more: Any) -> tuple[str, float]:
     try:
         async with session.request(method, url, timeout=_LIMITS, allow_redirects=False, **more) as answer:
-            body = await answer.read()
+            body = await bounded.read(answer, _LARGEST)
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
         raise Retryable(f"Google gave no token: {str(error) or type(error).__name__}") from error
     if answer.status >= _SERVER_ERRORS:

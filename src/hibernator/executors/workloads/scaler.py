@@ -35,6 +35,7 @@ from hibernator.executors.protocol import (
     Job,
     Permanent,
     Saved,
+    check_count,
     parameters,
 )
 from hibernator.executors.workloads.kinds import (
@@ -149,6 +150,7 @@ class WorkloadScaler(Executor):
             sorts = tuple(dict.fromkeys([await sort_of(client, name) for name in wanted.included_groups]))
             namespaces = await self._namespaces(client, wanted)
             found = await together(one(namespace, sorts) for namespace in namespaces)
+        check_count(sum(map(len, found)))
         return tuple(sorted((item for items in found for item in items), key=lambda item: item.key))
 
     async def _namespaces(self, client: Client, wanted: WorkloadScalerParameters) -> list[str]:
@@ -202,6 +204,7 @@ async def _items(
                 and found.metadata.deletion_timestamp is None
                 and not is_finished(sort, found)
             ]
+            check_count(len(items))
     return items
 
 

@@ -1,0 +1,74 @@
+"""Servers that others chose, and that answer without end."""
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from hibernator.api.core import CONFIG_MAPS
+from hibernator.kube.client import Client
+from hibernator.kube.credentials import find
+from hibernator.kube.errors import Unavailable
+from support.kubeconfigs import write_kubeconfig
+
+LARGEST = 2**20
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@asynccontextmanager
+async def serving(handler: Handler) -> AsyncIterator[str]:
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", handler)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+async def endless(request: web.Request) -> web.StreamResponse:
+    answer = web.StreamResponse(status=int(request.match_info["path"][-3:]))
+    await answer.prepare(request)
+    try:
+        while True:
+            await answer.write(b"[" * 65_536)
+    except (ConnectionError, asyncio.CancelledError):
+        return answer
+
+
+async def packed(_request: web.Request) -> web.StreamResponse:
+    """Few bytes that become many."""
+    squeezed = zlib.compress(b"[" * (64 * LARGEST))
+    assert len(squeezed) < LARGEST // 4
+    return web.Response(body=squeezed, headers={"Content-Encoding": "deflate"})
+
+
+@pytest.mark.parametrize(
+    ("handler", "name"),
+    [(endless, "x200"), (endless, "x404"), (packed, "x200")],
+    ids=["good", "bad", "packed"],
+)
+async def test_an_answer_without_end_is_given_up(tmp_path: Path, handler: Handler, name: str) -> None:
+    async with serving(handler) as address:
+        config = write_kubeconfig(tmp_path / "config", cluster={"server": address}, user={"token": "t"})
+        credentials = find(str(config))
+        async with Client(credentials, deadline=2.0, largest=LARGEST) as client, asyncio.timeout(20):
+            with pytest.raises(Unavailable, match="sends too much: the answer has more than 1 MiB"):
+                await client.get(CONFIG_MAPS, name, "team")
+
+
+async def test_an_answer_of_a_usual_size_is_read_whole(tmp_path: Path) -> None:
+    async def usual(_request: web.Request) -> web.Response:
+        data = {str(number): "x" * 1000 for number in range(500)}
+        return web.json_response({"metadata": {"name": "a", "namespace": "team"}, "data": data})
+
+    async with serving(usual) as address:
+        config = write_kubeconfig(tmp_path / "config", cluster={"server": address}, user={"token": "t"})
+        async with Client(find(str(config)), largest=LARGEST) as client:
+            assert len((await client.get(CONFIG_MAPS, "a", "team")).data) == 500
