@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hibernator.executors.gcp import GcpProject
+from hibernator.executors.gcp.project import GcpProject
 from hibernator.executors.protocol import MOST_ITEMS, Permanent, check_count
 
 
