@@ -114,11 +114,14 @@ class _StatusDetails(msgspec.Struct, frozen=True, rename="camel"):
 class Status(msgspec.Struct, frozen=True):
     """How the API server words an error, as the body of an answer or inside a watch."""
 
+    kind: str = ""
     message: str = ""
     reason: str = ""
     code: int = 0
     details: _StatusDetails | None = None
 
+
+_LONGEST_MESSAGE: Final = 1000
 
 _BY_CODE: Final[Mapping[int, type[ApiError]]] = {
     400: Invalid,
@@ -137,13 +140,28 @@ _TOO_MANY: Final = 429
 _LONGEST_REST = 60.0  # a server that asks for more is asked again after this long all the same
 
 
-def from_answer(code: int, body: bytes, *, reads: bool, request: str = "", retry_after: str = "") -> ApiError:
-    """Type an answer that is not a success."""
+def from_answer(
+    code: int,
+    body: bytes,
+    *,
+    reads: bool,
+    request: str = "",
+    retry_after: str = "",
+    trusted: bool = True,
+) -> ApiError:
+    """Type an answer that is not a success.
+
+    Where users name the server (not `trusted`), nothing of what is no API server's answer is passed on: the
+    status of an object is no window into other people's services.
+    """
     try:
         status = msgspec.json.decode(body, type=Status)
-    except ValueError:
+    except (ValueError, RecursionError):
         # A proxy or balancer in between, which answers in HTML or in nothing.
         status = Status(message=body[:200].decode(errors="replace").strip())
+    if not trusted:
+        known = status.message[:_LONGEST_MESSAGE] if status.kind == "Status" else ""
+        status = msgspec.structs.replace(status, message=known or f"it answered {code}, unlike an API server")
     return from_status(status, code, reads=reads, request=request, retry_after=retry_after)
 
 

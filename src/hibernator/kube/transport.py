@@ -118,7 +118,10 @@ class Transport:
             status, body, rest = await self._exchange(call, await self._credentials.access())
         if status in _SUCCESS:
             return body
-        raise from_answer(status, body, reads=call.reads, request=str(call), retry_after=rest)
+        trusted = self._largest is None
+        raise from_answer(
+            status, body, reads=call.reads, request=str(call), retry_after=rest, trusted=trusted
+        )
 
     async def _exchange(self, call: Call, access: Access) -> tuple[int, bytes, str]:
         loop = asyncio.get_running_loop()
@@ -163,6 +166,7 @@ class Transport:
                 reads=call.reads,
                 request=str(call),
                 retry_after=response.headers.get("Retry-After", ""),
+                trusted=self._largest is None,
             )
 
     async def _start(self, call: Call, access: Access, silence: float) -> aiohttp.ClientResponse:
