@@ -1,6 +1,7 @@
 """Other clusters: from a K8SCluster, and what its cloud says about it, to a client."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from hibernator.executors.accounts import Account
 from hibernator.executors.connections import Unusable
