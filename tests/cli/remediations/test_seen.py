@@ -64,7 +64,7 @@ def test_a_script_decides_about_what_it_has_seen_and_nothing_else(desk: Desk) ->
     for words in (("approve", "fine"), ("reject", "fine", "no")):
         done = desk.ran(*words)
         assert done.code == 2
-        assert "Pass --seen HASH with the hash that `hibernator remediation view fine` prints" in done.err
+        assert "Pass --seen HASH with the hash that `hibernator remediation view fine" in done.err
     assert desk.ran("approve", "fine", "--seen", desk.seen("fine")).code == 0
     assert desk.ran("reject", "poor", "no", "--seen", desk.seen("poor")).code == 0
     assert (desk.said("fine"), desk.said("poor")) == (["Approved"], ["Rejected"])
@@ -72,13 +72,9 @@ def test_a_script_decides_about_what_it_has_seen_and_nothing_else(desk: Desk) ->
     desk.exchange("other")
     for words in (("approve", "other"), ("reject", "other", "no")):
         done = desk.ran(*words, "--seen", before)
-        assert (done.code, done.err.splitlines()) == (
-            7,
-            [
-                "error: other is no longer what was shown. Nothing was decided.",
-                "Look at it again: `hibernator remediation view other`.",
-            ],
-        )
+        said, look = done.err.splitlines()
+        assert (done.code, said) == (7, "error: other is no longer what was shown. Nothing was decided.")
+        assert look.startswith("Look at it again: `hibernator remediation view other")
     assert desk.said("other") == []
 
 
