@@ -72,6 +72,12 @@ def test_shares_are_of_the_baseline_and_rounded_up() -> None:
     assert (laid_out.at(MONDAY_10).value, laid_out.at(MONDAY_10.add(hours=8)).value) == (3, 1)
 
 
+def test_a_window_of_zero_runs_nothing() -> None:
+    assert (
+        timeline(spec(DAY | {"replicas": 0}, defaultReplicas=4), NO_HOLIDAYS, 5, {}).at(MONDAY_10).value == 0
+    )
+
+
 def test_a_measured_window_has_its_reading_or_else_its_most() -> None:
     external = {"min": 2, "max": 9, "prometheus": PROMETHEUS}
     measured = spec(DAY | {"external": external}, defaultReplicas=1)

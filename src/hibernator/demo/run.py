@@ -2,24 +2,82 @@
 
 import asyncio
 import socket
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
+import structlog
 from whenever import Instant
 
+from hibernator.approvals.decision import Matter, NotAcceptedError, decide
+from hibernator.approvals.people import Directory
 from hibernator.audit.database import Database
 from hibernator.audit.verification import verify
-from hibernator.demo.cast import Cast
-from hibernator.demo.stage import HOME, Stage
+from hibernator.demo.scene import ASKER, FIRST_APPROVER, address
+from hibernator.demo.stage import HOME, Stage, kind_of
 from hibernator.demo.view import View
 from hibernator.demo.watching import Watching
 from hibernator.kube import clustertime
 from hibernator.kube.client import Client
-from hibernator.kube.clock import ScaledClock
+from hibernator.kube.clock import Clock, ScaledClock
+from hibernator.kube.errors import AlreadyExists, ApiError
 from hibernator.kube.lease import Timing
 from hibernator.kube.manager import stopped_by_signals
 from hibernator.operator.app import operator
 from hibernator.operator.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+_MINUTE: Final = 60.0
+_TRIES: Final = 40
+_PAUSE: Final = 0.5  # real seconds; webhooks and rights of people may take a moment to be known everywhere
+
+Deed = Callable[[], Awaitable[Any]]
+
+
+class Cast:
+    def __init__(self, stage: Stage, clock: Clock) -> None:
+        self._stage = stage
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Play all parts, and then stay for as long as the scene does."""
+        asked, *incident = self._stage.scene.acts
+        await self._at(15, lambda: self._file(ASKER, asked))
+        await self._at(35, lambda: self._file("admin", *incident))
+        await self._at(80, lambda: self._agree(asked))
+        await asyncio.Event().wait()
+
+    async def _at(self, minutes: float, deed: Deed) -> None:
+        moment = self._stage.scene.opens.add(seconds=minutes * _MINUTE)
+        await self._clock.sleep((moment - self._clock.now()).total("seconds"))
+        for _ in range(_TRIES):
+            try:
+                await deed()
+            except (NotAcceptedError, AlreadyExists):
+                return  # whoever watches was faster
+            except ApiError as error:
+                log.warning("an act is tried again", error=str(error))
+                await asyncio.sleep(_PAUSE)
+            else:
+                return
+        log.error("an act was given up")
+
+    async def _file(self, person: str, *documents: dict[str, Any]) -> None:
+        async with Client(self._stage.credentials(person)) as client:
+            for document in documents:
+                await client.create(kind_of(document), document)
+
+    async def _agree(self, asked: dict[str, Any]) -> None:
+        metadata = asked["metadata"]
+        who = Directory().person(address(FIRST_APPROVER))
+        async with Client(self._stage.credentials(FIRST_APPROVER)) as client:
+            matter = Matter(metadata["name"], metadata["namespace"])
+            await decide(client, matter, who, "approve", "cli", now=self._now(), reason="Good luck!")
+
+    def _now(self) -> Instant:
+        return self._clock.now().round("second", mode="floor")
+
 
 # Nobody else wants to lead, and a machine that was busy or asleep for a while shall not end the demo.
 _PATIENT: Final = Timing(duration=3600.0, renew_deadline=3000.0)
