@@ -163,3 +163,9 @@ def test_the_impact_is_what_it_changes_beside_the_others_in_force() -> None:
     assert alone
     assert impact(PLAN, this, others=beside(this, [this, other])).hours_asleep_lost == alone
     assert impact(PLAN, this, others=beside(this, [this, after(other)])).hours_asleep_lost == 0.0
+
+
+def test_a_rejection_is_told_as_a_warning_and_everything_else_is_not() -> None:
+    assert [notice.type for notice in look(exception()).notices] == ["Normal"]
+    rejected = look(said(after(exception(**BOTH)), "reject", "bob"))
+    assert [(notice.type, notice.reason) for notice in rejected.notices] == [("Warning", "Rejected")]
