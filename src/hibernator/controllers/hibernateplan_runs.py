@@ -107,19 +107,19 @@ class Runner:
         such a write fails.
         """
         executor = self._registry[job.target.type]
-        found = {item.key: item for item in await self._awake(executor, job)}
+        found = {item.key: item for item in await self._covers(executor, job)}
         found |= {item.key: item for item in await executor.asleep(job)}
         entries = merge({}, found.values(), job.cycle, executor.identity)
         if entries:
             kept = Kept(target=job.target, entries=entries)
             stored[job.target.name] = await self._restore.save(job.namespace, job.plan, kept, None)
 
-    async def _awake(self, executor: Executor, job: Job) -> list[Item]:
+    async def _covers(self, executor: Executor, job: Job) -> tuple[Item, ...]:
         try:
-            return [item for item in await executor.discover(job) if not item.asleep and item.restore]
+            return await executor.discover(job)
         except Permanent as error:  # the marks say enough of what sleeps
             log.warning("what a target covers cannot be read", target=job.target.name, why=str(error))
-            return []
+            return ()
 
     async def confirm(self, job: Job, kept: Kept) -> dict[str, ExecutorError]:
         """Make sure that everything kept is awake since this cycle: wake what is not. Says what failed."""
