@@ -88,6 +88,7 @@ async def test_a_workload_is_woken_and_what_cannot_be_is_said_with_the_fix(desk:
         assert scene.replicas() == 3
         paused = scene.get("scaledobjects", "api")["metadata"]["annotations"]
         assert "autoscaling.keda.sh/paused-replicas" not in paused
+        await run.until(lambda: scene.phase() == "Hibernated")
         why = await desk.type(EVENING, "why", "deploy/web")
         assert f"The annotation {FORCE} keeps it awake until Tue 2026-03-03 00:00 UTC (in 4h)." in why.out
         assert "  target   0 items are asleep. 2 items stay awake: " in why.out

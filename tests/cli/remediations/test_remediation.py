@@ -152,7 +152,7 @@ def test_what_nobody_decided_in_time_cannot_be_decided(people: People) -> None:
         }
     )
     done = people.ran(BOB, "approve", "late")
-    assert (done.code, "the time for it ended at 2026-01-01T00:00:00Z" in done.err) == (1, True)
+    assert (done.code, "too late to decide: the deadline was 2026-01-01T00:00:00Z" in done.err) == (1, True)
 
 
 def test_somebody_without_permission_is_told_which_role_to_ask_for(people: People) -> None:
