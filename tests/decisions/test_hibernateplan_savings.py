@@ -1,5 +1,7 @@
 """What a plan's status and journal say of the savings of a sleep."""
 
+from dataclasses import replace
+
 import pytest
 from whenever import Instant, TimeDelta
 
@@ -112,3 +114,20 @@ def test_what_cannot_have_been_woken_then_was_woken_when_it_was_found(hour: floa
     assert core_hours(drill) == 2 * 3 + 1
     assert drill.status.savings
     assert drill.status.savings.counted_until is None
+
+
+def test_however_much_a_workload_asks_for_the_journal_has_numbers_that_the_api_server_takes() -> None:
+    """A Deployment may ask for 1e400 CPUs; more than int64 is no integer for the API server."""
+    drill = Drill(spec("a"))
+    drill.go("Asleep")
+    drill.now += TimeDelta(hours=1)
+    drill.woken = (replace(half(0.5), saving=Saving(-(2.0**63), -(2.0**63))),)
+    drill.go("Asleep")
+    numbers = [
+        one.data[name]
+        for one in drill.status.journal
+        for name in ("cpuMillicores", "memoryMiB")
+        if name in one.data
+    ]
+    assert numbers
+    assert all(isinstance(number, int) and abs(number) <= 2**53 for number in numbers)

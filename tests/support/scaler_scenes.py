@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,7 +82,8 @@ class Scene:
 
 
 def workload(kind: str = "Deployment", name: str = "web", replicas: int = 2, **spec: Any) -> dict[str, Any]:
-    body: dict[str, Any] = {"selector": {"matchLabels": {"app": "web"}}, "template": TEMPLATE, **spec}
+    selector = {"matchLabels": {"app": "web"}}
+    body: dict[str, Any] = {"selector": selector, "template": deepcopy(TEMPLATE), **spec}
     if kind != "DaemonSet":
         body["replicas"] = replicas
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": body}

@@ -95,6 +95,7 @@ class Strays:
         self._called: dict[Key, list[Sleeper]] = {}
         self._orphans: list[Stray] = []
         self._looked_at: frozenset[Key] = frozenset()  # the plans that the last sweep could ask
+        self._pause = SOON  # until the next sweep, while some plan could not be asked
         self.kept: Callable[[Key], Collection[str] | None] = lambda _key: None  # what a plan knows of
         self.found: Callable[[Key], object] = lambda _key: None  # called with the plans that have strays
 
@@ -210,7 +211,11 @@ class Strays:
         before, self._found = self._found, found
         self._looked_at = known & self._known()
         self._say({**before, **found, **called})
-        return Result(EVERY if len(self._looked_at) == len(self._plans) else SOON)
+        if len(self._looked_at) == len(self._plans):
+            self._pause = SOON
+            return Result(EVERY)
+        pause, self._pause = self._pause, min(self._pause * 2, EVERY)  # one that cannot be read stays so
+        return Result(pause)
 
     def _say(self, plans: Iterable[Key]) -> None:
         for key, strays in self._found.items():

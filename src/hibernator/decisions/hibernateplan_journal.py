@@ -14,6 +14,7 @@ from hibernator.decisions.hibernateplan_status import saves_now, states
 from hibernator.decisions.hibernateplan_words import DEGRADED
 from hibernator.decisions.journal import News, by_author, by_user, degraded_news, noted, spec_news
 
+_MOST: Final = 2.0**53  # more is no whole number for JSON's readers
 _ENDED: Final[Mapping[str, str]] = {
     "Succeeded": "completed",
     "Aborted": "interrupted",
@@ -115,11 +116,16 @@ def _saving(plan: HibernatePlan, target: TargetStatus) -> dict[str, int | str]:
     return {
         "type": type_,
         "items": max(0, ((target.items.done if target.items else None) or 0) - awake),
-        "cpuMillicores": round((saving.cpu_cores or 0.0) * 1000),
-        "memoryMiB": round((saving.memory_gib or 0.0) * 1024),
-        "nodes": round(saving.nodes or 0.0),
+        "cpuMillicores": _whole(saving.cpu_cores, 1000),
+        "memoryMiB": _whole(saving.memory_gib, 1024),
+        "nodes": _whole(saving.nodes),
         "timezone": plan.spec.schedule.timezone,
     }
+
+
+def _whole(amount: float | None, times: int = 1) -> int:
+    """A whole number that the API server takes for one, however much a workload asks for."""
+    return round(min((amount or 0.0) * times, _MOST))
 
 
 def _became(target: TargetStatus, operation: str) -> str:
