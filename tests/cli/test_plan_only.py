@@ -1,38 +1,21 @@
 """`hibernator plan wake --only`: one workload of a sleeping plan is woken, and success is what was seen."""
 
 import asyncio
-import shutil
 from pathlib import Path
 
 import pytest
-from whenever import Instant
 
 from hibernator.cli.exits import Exit
 from hibernator.decisions.hibernateplan_case import REST_SECONDS
-from hibernator.kube.clustertime import publish
 from support.clock import ManualClock
 from support.cluster import ClusterInTest
-from support.command import Ran, hibernator
+from support.desk import Desk
 from support.foreign_kinds import install
 from support.plan_scenes import EVENING, PlanScene, plan, workloads
 from support.scaler_scenes import workload
 
 FORCE = "hibernator.ardikabs.com/force-awake-until"
 NOON = "2026-03-02T12:00:00Z"
-
-
-class Desk:
-    """Where somebody types, at a certain time of the cluster."""
-
-    def __init__(self, scene: PlanScene, folder: Path) -> None:
-        self.scene = scene
-        self._kubeconfig = folder / "kubeconfig"
-        shutil.copy(scene.cluster.kubeconfig, self._kubeconfig)
-
-    async def type(self, now: str, *words: str) -> Ran:
-        publish(self._kubeconfig, Instant(now), 0.0)
-        place = f"--kubeconfig={self._kubeconfig}", "-n", self.scene.namespace
-        return await asyncio.to_thread(hibernator, *words, *place)
 
 
 @pytest.fixture

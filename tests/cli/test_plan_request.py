@@ -1,7 +1,5 @@
 """`hibernator plan wake` and `sleep`: success is what was seen, and what is missing is named."""
 
-import asyncio
-import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,29 +19,14 @@ from hibernator.cli import leader
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.periods import at_once, period
 from hibernator.cli.plan_request import WAKE, exception, missing
-from hibernator.kube.clustertime import publish
 from hibernator.operator.app import LEASE
 from support.clock import ManualClock
 from support.cluster import ClusterInTest
-from support.command import Ran, hibernator
+from support.desk import Desk
 from support.plan_drill import spec
 from support.plan_scenes import EVENING, PlanScene, noop, plan
 
 NOON = "2026-03-02T12:00:00Z"
-
-
-class Desk:
-    """Where somebody types, at a certain time of the cluster."""
-
-    def __init__(self, scene: PlanScene, folder: Path) -> None:
-        self.scene = scene
-        self._kubeconfig = folder / "kubeconfig"
-        shutil.copy(scene.cluster.kubeconfig, self._kubeconfig)
-
-    async def type(self, now: str, *words: str) -> Ran:
-        publish(self._kubeconfig, Instant(now), 0.0)
-        place = f"--kubeconfig={self._kubeconfig}", "-n", self.scene.namespace
-        return await asyncio.to_thread(hibernator, "plan", *words, *place)
 
 
 @pytest.fixture
@@ -56,7 +39,7 @@ def desk(crds: ClusterInTest, namespace: str, tmp_path: Path) -> Desk:
 async def test_success_is_reported_when_the_plan_is_awake_and_when_it_is_asleep(desk: Desk) -> None:
     async with desk.scene.operator(ManualClock(EVENING)) as run:
         await run.until(lambda: desk.scene.phase() == "Hibernated")
-        woken = await desk.type(EVENING, "wake", "nights", "--for", "2h", "--reason", "Late.")
+        woken = await desk.type(EVENING, "plan", "wake", "nights", "--for", "2h", "--reason", "Late.")
         assert woken.code == Exit.OK, woken.err
         requested, done = woken.out.splitlines()
         until = "until Mon 2026-03-02 22:00 UTC (in 2h)"
@@ -72,14 +55,14 @@ async def test_success_is_reported_when_the_plan_is_awake_and_when_it_is_asleep(
 async def test_a_plan_is_put_to_sleep_until_a_time_in_its_zone(desk: Desk) -> None:
     async with desk.scene.operator(ManualClock(NOON)) as run:
         await run.until(lambda: desk.scene.phase() == "Active")
-        slept = await desk.type(NOON, "sleep", "nights", "--until", "tomorrow 05:00")
+        slept = await desk.type(NOON, "plan", "sleep", "nights", "--until", "tomorrow 05:00")
         assert slept.code == Exit.OK, slept.err
         assert slept.out.splitlines()[-1] == "nights is asleep until Tue 2026-03-03 05:00 UTC (in 17h)"
         assert desk.scene.phase() == "Hibernated"
 
 
 async def test_without_an_operator_nothing_is_said_to_be_done(desk: Desk) -> None:
-    woken = await desk.type(EVENING, "wake", "nights", "--timeout", "1s")
+    woken = await desk.type(EVENING, "plan", "wake", "nights", "--timeout", "1s")
     assert woken.code == Exit.UNAVAILABLE
     assert woken.out.startswith("requested: nights awake until Mon 2026-03-02 22:00 UTC (in 2h)")
     assert "error: The operator has not answered within 1s; nights is as it was." in woken.err
@@ -87,7 +70,7 @@ async def test_without_an_operator_nothing_is_said_to_be_done(desk: Desk) -> Non
 
 
 async def test_whoever_does_not_wait_hears_only_that_it_is_requested(desk: Desk) -> None:
-    woken = await desk.type(EVENING, "wake", "nights", "--no-wait")
+    woken = await desk.type(EVENING, "plan", "wake", "nights", "--no-wait")
     assert (woken.code, woken.err) == (Exit.OK, "")
     assert woken.out.startswith("requested: ")
     assert len(woken.out.splitlines()) == 1
@@ -96,16 +79,16 @@ async def test_whoever_does_not_wait_hears_only_that_it_is_requested(desk: Desk)
 async def test_what_is_not_in_force_yet_says_why_and_ends_with_a_code_of_its_own(desk: Desk) -> None:
     async with desk.scene.operator(ManualClock(EVENING)) as run:
         await run.until(lambda: desk.scene.phase() == "Hibernated")
-        await desk.type(EVENING, "wake", "nights")
-        again = await desk.type("2026-03-02T20:00:01Z", "wake", "nights", "--timeout", "1s")
+        await desk.type(EVENING, "plan", "wake", "nights")
+        again = await desk.type("2026-03-02T20:00:01Z", "plan", "wake", "nights", "--timeout", "1s")
         assert again.code == Exit.CONFLICT
         assert "nights is as it was. Plan nights already has active exception" in again.err
         assert "and nights-wake-20260302-200001 takes over." in again.err
 
 
 async def test_a_suspended_plan_is_not_asked_for_anything(desk: Desk) -> None:
-    await desk.type(NOON, "suspend", "nights")
-    woken = await desk.type(NOON, "wake", "nights")
+    await desk.type(NOON, "plan", "suspend", "nights")
+    woken = await desk.type(NOON, "plan", "wake", "nights")
     assert woken.code == Exit.FOUND
     assert "nights is suspended, so that it follows neither its schedule nor an exception." in woken.err
     assert "`hibernator plan resume nights -n" in woken.err

@@ -31,7 +31,7 @@ _SERVER = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hibernator webhook
 def issue(names: Iterable[str], begin: Instant, end: Instant) -> tuple[bytes, bytes, bytes]:
     """An authority, a certificate that it signed, and the key of that, all as PEM.
 
-    The authority's own key is not given away: nobody shall ever sign another certificate with it.
+    The authority's own key is dropped, so that no other certificate can be signed with it.
     """
     authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     identifier = x509.SubjectKeyIdentifier.from_public_key(authority_key.public_key())

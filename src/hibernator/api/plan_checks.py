@@ -90,7 +90,7 @@ def _selector(parameters: Document, name: str = "selector") -> Document | None:
 
 
 def _some(selector: Document | None, ways: tuple[str, ...], path: str, what: str) -> Iterator[Problem]:
-    """An empty selector would mean everything there is; nobody puts that to sleep by leaving a field out."""
+    """An empty selector selects everything: a field that was left out must not put all to sleep."""
     if selector is not None and not any(selector.get(way) for way in ways):
         yield Problem(path, selector, f"no {what} are selected", f"Set {' or '.join(ways)}.")
 

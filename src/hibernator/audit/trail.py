@@ -74,11 +74,11 @@ class Buffer:
             self._durable.popitem(last=False)
 
     def failed(self, error: Exception) -> None:
-        """The database could not be reached: whoever waits is told now."""
+        """The database could not be reached: fail those that wait for it now."""
         waiters, self._waiters = self._waiters, {}
         for waiter in waiters.values():
             waiter.set_exception(error)
-            waiter.exception()  # whoever waited may have lost patience, which is nothing to complain about
+            waiter.exception()  # its waiter may have timed out; then nothing else retrieves it
 
     async def until_durable(self, ids: Iterable[str]) -> None:
         """Return when all of these have arrived; raise what `failed` was told, if that comes first."""

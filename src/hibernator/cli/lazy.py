@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from hibernator.cli.exits import ReaderGoneError
 
-COMPLETES: Final = "_HIBERNATOR_COMPLETE"  # set by a shell in which somebody presses Tab
+COMPLETES: Final = "_HIBERNATOR_COMPLETE"  # set by a shell when Tab is pressed
 _MARKUP: Final = "markdown"  # help texts are reflowed to the width of the terminal
 
 

@@ -40,7 +40,7 @@ log = structlog.get_logger(__name__)
 
 
 class Runner:
-    """Does the work, in turns of each namespace: what others cover may answer slowly, and nobody waits."""
+    """Does the work, in turns of each namespace: slow targets of one do not hold up the others."""
 
     def __init__(self, registry: Registry, restore: RestoreData) -> None:
         self._registry = registry

@@ -184,7 +184,7 @@ class RemediationReconciler:
 
     async def _perform(self, remediation: RemediationRequest, decision: Decision) -> None:
         if decision.status is not None:
-            with suppress(NotFound):  # it was deleted meanwhile, and nobody asks any more
+            with suppress(NotFound):  # it was deleted meanwhile
                 await self._objects.write_status(remediation, decision.status)
         self._objects.notify(remediation, decision.notices, quiet=_QUIET)
 

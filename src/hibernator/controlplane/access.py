@@ -64,7 +64,7 @@ def node_name(number: int) -> str:
 
 
 def node_exists(access: Access, number: int) -> bool:
-    """Make the node; whoever got no answer may ask again."""
+    """Make the node; may be repeated after a lost answer."""
     try:
         access.request("POST", "/api/v1/nodes", _manifest(node_name(number)))
     except RequestError as error:

@@ -84,7 +84,7 @@ def claim(layout: Layout) -> FileLock:
 
 
 def _acquire_soon(lock: FileLock) -> bool:
-    """Somebody who only asks whether the lock is held, or who clears up, holds it for a moment."""
+    """A process that checks whether the lock is held, or clears up, holds it for a moment."""
     for _ in range(50):
         if lock.acquire(wait=False):
             return True
@@ -93,7 +93,7 @@ def _acquire_soon(lock: FileLock) -> bool:
 
 
 def remove(layout: Layout) -> None:
-    """Remove the directory; whoever calls holds its lock."""
+    """Remove the directory; the caller holds its lock."""
     _clear(layout)
     layout.lock.unlink()
     with contextlib.suppress(OSError):  # not empty: another supervisor has just moved in

@@ -167,7 +167,7 @@ def _sleepers(seen: Seen, status: HibernatePlanStatus) -> frozenset[str]:
 def _again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> tuple[str, ...]:
     """The targets that the last operation is not over for.
 
-    Because somebody says so, or changed the spec, because it was long ago that they could not be woken, or
+    Because a user says so, or changed the spec, because it was long ago that they could not be woken, or
     because other items of them are to sleep by now.
     """
     plan = seen.plan

@@ -45,7 +45,7 @@ class Seen:
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     exceptions: tuple[ActiveException, ...] = ()
     problems: tuple[Problem, ...] = ()
-    unreadable: bool = False  # something is kept, but nobody can tell what
+    unreadable: bool = False  # restore data exists and cannot be read
     troubles: tuple[str, ...] = ()  # what degrades the plan without stopping it
     strays: tuple[str, ...] = ()  # items with its mark that sleep although it is awake, or does not know them
     woken: tuple[Woken, ...] | None = ()  # what others woke while it sleeps; None if that is not known yet

@@ -2,13 +2,13 @@
 
 A connector lends credentials. Without this, who may write plans in one namespace could stop the databases of
 another through its CloudProvider. A plan that may not use a connector does not go to sleep; what sleeps is
-woken all the same, so that nothing sleeps on because somebody took a permission back.
+woken all the same, so that nothing sleeps on because a permission was withdrawn.
 """
 
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from hibernator.api.cloudprovider import CloudProvider
+from hibernator.api.cloudprovider import PROVIDERS, CloudProvider
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.k8scluster import K8SCluster
 from hibernator.api.meta import ProviderReference
@@ -19,7 +19,6 @@ Name = tuple[str, str, str]  # kind, namespace and name
 Find = Callable[[Name], Connector | None]
 
 ALL: Final = "*"
-PROVIDER: Final = "CloudProvider"
 
 
 def lends(connector: Connector | None, to: str) -> bool:
@@ -79,4 +78,4 @@ def _refused(name: Name, home: str, find: Find) -> tuple[Name, str] | None:
 
 
 def _provider(ref: ProviderReference, home: str) -> Name:
-    return PROVIDER, ref.namespace or home, ref.name
+    return PROVIDERS.kind, ref.namespace or home, ref.name

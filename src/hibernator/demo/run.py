@@ -55,7 +55,7 @@ class Cast:
             try:
                 await deed()
             except (NotAcceptedError, AlreadyExists):
-                return  # whoever watches was faster
+                return  # the viewer ended it first
             except ApiError as error:
                 log.warning("an act is tried again", error=str(error))
                 await asyncio.sleep(_PAUSE)

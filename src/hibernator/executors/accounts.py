@@ -1,7 +1,7 @@
 """What a CloudProvider leads to, whichever cloud it is, and what must hold before anything is opened.
 
-The operator's own identity is lent to whoever may write a provider. So it is shown only to the cloud itself,
-never to an address that somebody wrote.
+The operator's own identity is lent to every user who may write a provider. So it is shown only to the cloud
+itself, never to an address from the spec.
 """
 
 import re

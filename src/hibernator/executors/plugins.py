@@ -73,7 +73,7 @@ def _load(one: EntryPoint, package: str) -> Plugin:
 
 
 def described(error: BaseException) -> str:
-    """An error of somebody else's code in one line."""
+    """An error of a plug-in in one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 

@@ -132,7 +132,7 @@ async def find(client: Client, wheres: Iterable[Where], namespace: str = "") -> 
 
 
 def _read(where: Where, found: Any) -> Sleeper | None:
-    """What bears the mark; None, too, if it is of a shape that its kind allows and nobody expects."""
+    """What bears the mark; None, too, if its shape is not that of a workload."""
     try:
         return where.of(where, found)
     except ODD as error:

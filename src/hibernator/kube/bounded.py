@@ -1,14 +1,14 @@
-"""The body of an answer that somebody else's server gives: no more of it than makes sense.
+"""The body of an answer from a server that a user named, up to a limit.
 
 Who names the server chooses what it answers: an answer without end, or a few megabytes that unpack to
-gigabytes, would take the memory of everybody.
+gigabytes, would take all memory.
 """
 
 import aiohttp
 
 
 class TooLargeError(aiohttp.ClientError):
-    """There is more than anybody asked for."""
+    """The answer is longer than the limit."""
 
     def __init__(self, most: int) -> None:
         super().__init__(f"the answer has more than {most // 2**20} MiB")

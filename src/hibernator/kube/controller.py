@@ -4,8 +4,8 @@
 
 A reconcile is given a key and nothing else. It reads what is the case, and never asks what has happened.
 Workers are a few plain tasks; there is no task per object. One namespace has at most three quarters of them
-at once, so that looks which take long leave some to the others. A look that fails in a way that nobody
-foresaw is logged, counted and tried again; the others do not notice.
+at once, so that looks which take long leave some to the others. A look that fails
+with an unexpected error is logged, counted and tried again; the others do not notice.
 """
 
 # ruff: noqa: N818 — errors are named after what is the case, as in kube.errors

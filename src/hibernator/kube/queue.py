@@ -47,7 +47,7 @@ class Turns(Generic[K, V]):
         return self._count
 
     def __iter__(self) -> Iterator[K]:
-        """In the order in which they would go if nobody else came, but for the turns."""
+        """In the order in which they would go if no others came, but for the turns."""
         for keys in self._lanes.values():
             yield from keys
 

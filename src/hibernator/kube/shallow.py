@@ -2,7 +2,7 @@
 
 API servers store ten thousand levels, where a kind lets people write anything. Decoders give up after a
 thousand, also where they only skip. So one such object would hide every other of its page, and end the watch
-of its kind. What is cut away is never taken for the object: whoever decodes looks for `TOO_DEEP` first.
+of its kind. What is cut away is never taken for the object: the decoder looks for `TOO_DEEP` first.
 """
 
 import re

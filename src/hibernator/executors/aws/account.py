@@ -47,7 +47,7 @@ class Keys:
 
 
 class AwsSession(Protocol):
-    """Somebody who has signed in, and the library that speaks for them."""
+    """An identity that is signed in, and the library that makes its requests."""
 
     def client(self, service: str, region: str, endpoint: str | None) -> AbstractAsyncContextManager[Any]: ...
 
@@ -155,7 +155,7 @@ def tag_list(tags: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 async def _again(attempt: Callable[[], Awaitable[T]]) -> T:
-    """Reading harms nobody: a lost answer is asked for once more."""
+    """Reading changes nothing: it is repeated once after a lost answer."""
     loop = asyncio.get_running_loop()
     give_up = loop.time() + _DEADLINE
     for failures in range(1, _TRIES):

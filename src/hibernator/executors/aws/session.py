@@ -102,7 +102,7 @@ class Session:
 
 
 def sign_in(keys: Keys | None, role: str | None, region: str, endpoint: str | None) -> Session:
-    """With keys, or as whoever AWS takes this process for; then in a role, if there is one to take on."""
+    """With keys, or with the identity that AWS gives this process; then in a role, if one is named."""
     session = AioSession()
     if keys:
         session.set_credentials(keys.id, keys.secret, keys.token)

@@ -37,7 +37,7 @@ def marked_size(mark: Mark | None) -> Size | None:
 
 
 def still_asleep(now: Size, before: Size) -> bool:
-    """Whether nobody has woken it.
+    """Whether it was not woken since.
 
     A rule for scaling may have asked for a machine in the night. Only a person sets the smallest number back.
     """

@@ -259,7 +259,7 @@ def _scales(scaled: ScaledObject | HorizontalPodAutoscaler) -> tuple[str, str, s
 
 
 def _thing(sort: Sort, found: Anything) -> Thing | None:
-    """The workload; None if it is of a shape that its kind allows and nobody expects."""
+    """The workload; None if its shape is not that of a workload."""
     try:
         return thing_of(sort, found, None)
     except ODD:
