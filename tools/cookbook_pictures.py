@@ -9,11 +9,11 @@ from typing import Final
 
 from whenever import Instant
 
-from hibernator.cli import times
-from hibernator.cli.offline.pictures import svg
 from hibernator.cli.offline.ranges import Range, years_of
 from hibernator.cli.offline.setting import read_scene
 from hibernator.cli.offline.simulate import laid_out
+from hibernator.pictures import svg
+from hibernator.schedule import times
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "guides" / "cookbook.md"
 FOLDER: Final = Path("docs/images/cookbook")

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from whenever import Instant
 
-from hibernator.cli import times
-from hibernator.cli.offline.pictures import svg
 from hibernator.cli.offline.ranges import Range, years_of
 from hibernator.cli.offline.setting import read_scene
 from hibernator.cli.offline.simulate import laid_out
+from hibernator.pictures import svg
+from hibernator.schedule import times
 
 EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "team.yaml"
 START, END = "2026-03-23", "2026-04-06"

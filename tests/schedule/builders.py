@@ -10,7 +10,7 @@ from hibernator.api.hibernateplan import Schedule
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
 from hibernator.api.timewindowscaler import TimeWindowScalerSpec
 from hibernator.api.windows import OffHourWindow
-from hibernator.schedule.bend import NamedException
+from hibernator.schedule.exceptions import NamedException
 from hibernator.schedule.timeline import Timeline
 
 WEEKDAYS = "MON TUE WED THU FRI"

@@ -23,7 +23,7 @@ from hibernator.schedule.sleeps import (
     off_hours_of,
     scaler_windows_of,
 )
-from hibernator.schedule.verdicts import State
+from hibernator.schedule.timeline import State
 from schedule import brute
 from schedule.builders import window
 from schedule.test_plan_properties import by_minute

@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 
 from hibernator.schedule.plan import PlanTimeline
-from hibernator.schedule.verdicts import Reason, State
+from hibernator.schedule.timeline import Reason, State
 from schedule.builders import EVERY_DAY, WEEKDAYS, at, exception, plan, story, utc, window
 
 NEW_YORK = "America/New_York"

@@ -6,8 +6,7 @@ from typing import Any
 from hypothesis import given, strategies as st
 from whenever import Instant
 
-from hibernator.schedule.daysoff import DaysOff
-from hibernator.schedule.holidays import Holidays, load_holidays
+from hibernator.schedule.holidays import DaysOff, Holidays, load_holidays
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.scaler import ScalerTimeline
 from hibernator.schedule.timeline import Explanation, Rule

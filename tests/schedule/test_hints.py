@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 
 from hibernator.api.windows import OffHourWindow
-from hibernator.schedule.hints import _awake, exception_hints, schedule_hints
 from hibernator.schedule.plan import PlanTimeline
+from hibernator.schedule.problems import _awake, exception_hints, schedule_hints
 from hibernator.schedule.ticks import from_instant, to_instant
-from hibernator.schedule.verdicts import State
+from hibernator.schedule.timeline import State
 from hibernator.schedule.windows import off_hours as read
 from hibernator.schedule.zones import zone_of
 from schedule.brute import BruteWindow
@@ -74,9 +74,13 @@ def test_a_window_that_never_falls_into_the_validity_is_told() -> None:
 def test_without_its_plan_only_what_is_so_in_every_zone_is_told() -> None:
     validity = "2026-02-01T20:00:00Z/2026-02-02T02:00:00Z"
     _, spec = exception("suspend", validity, window("21:00-02:00", "Saturday"))
-    assert list(exception_hints(spec, None)) == []
-    _, spec = exception("suspend", validity, window("21:00-02:00", "Thursday"))
     assert len(list(exception_hints(spec, None))) == 1
+    _, spec = exception("suspend", validity, window("15:00-18:00", "Monday"))  # in the far east
+    assert list(exception_hints(spec, None)) == []
+    assert list(exception_hints(spec, "Pacific/Kiritimati")) == []
+    _, spec = exception("suspend", validity, window("03:00-09:00", "Sunday"))  # in the far west
+    assert list(exception_hints(spec, None)) == []
+    assert list(exception_hints(spec, "Etc/GMT+12")) == []
 
 
 @pytest.mark.parametrize("kind", ["extend", "replace"])

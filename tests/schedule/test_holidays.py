@@ -8,11 +8,10 @@ from hibernator.api.hibernateplan import PlanHolidays
 from hibernator.api.problem import Problem
 from hibernator.api.timewindowscaler import ScalerHolidays
 from hibernator.schedule.calendars import MOST_EVENTS
-from hibernator.schedule.daysoff import DaysOff, read_dates, years_around
-from hibernator.schedule.holidays import Holidays, load_holidays
+from hibernator.schedule.holidays import DaysOff, Holidays, load_holidays, read_dates, years_around
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.ticks import date_of, day_of
-from hibernator.schedule.verdicts import Reason
+from hibernator.schedule.timeline import Reason
 from schedule.builders import at, plan, window
 
 SOME = PlanHolidays(mode="sleep-all-day")

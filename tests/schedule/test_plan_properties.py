@@ -10,11 +10,10 @@ from whenever import Instant
 from hibernator.api.hibernateplan import PlanHolidays, Schedule
 from hibernator.api.scheduleexception import PlanReference, ScheduleExceptionSpec
 from hibernator.api.windows import OffHourWindow
-from hibernator.schedule.conflicts import overlap
+from hibernator.schedule.exceptions import overlap
 from hibernator.schedule.holidays import Holidays
 from hibernator.schedule.plan import PlanTimeline
-from hibernator.schedule.timeline import Timeline
-from hibernator.schedule.verdicts import State
+from hibernator.schedule.timeline import State, Timeline
 from schedule import brute
 from schedule.strategies import exceptions_near, holidays_near, off_hours, weeks
 
@@ -80,7 +79,7 @@ def test_holidays_are_the_minutes_on_which_the_wall_calendar_shows_them(
 
 
 @given(weeks(), off_hours(), st.sampled_from(["ignore", "sleep-all-day", "stay-awake"]), st.data())
-def test_an_exception_bends_a_plan_as_somebody_would_who_decides_minute_by_minute(
+def test_an_exception_bends_a_plan_as_someone_would_who_decides_minute_by_minute(
     week: Week, windows: tuple[brute.BruteWindow, ...], mode: str, data: st.DataObject
 ) -> None:
     zone, start, end = week
@@ -113,7 +112,7 @@ def test_exceptions_conflict_at_the_first_minute_that_both_want(week: Week, data
 
 @settings(max_examples=40)  # each one is thousands of minutes
 @given(weeks(), off_hours(), st.data())
-def test_several_exceptions_compose_as_somebody_would_who_decides_minute_by_minute(
+def test_several_exceptions_compose_as_someone_would_who_decides_minute_by_minute(
     week: Week, windows: tuple[brute.BruteWindow, ...], data: st.DataObject
 ) -> None:
     zone, start, end = week

@@ -8,7 +8,7 @@ from hibernator.schedule.errors import ScheduleError, UnknownTimezoneError
 from hibernator.schedule.holidays import Holidays
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.scaler import ScalerTimeline
-from hibernator.schedule.verdicts import Reason, State
+from hibernator.schedule.timeline import Reason, State
 from schedule.builders import EVERY_DAY, WEEKDAYS, at, plan, scaler, story, utc, window
 
 BERLIN = "Europe/Berlin"

@@ -6,12 +6,11 @@ import pytest
 from whenever import TimeDelta
 
 from hibernator.schedule.errors import ScheduleError, UnknownTimezoneError
-from hibernator.schedule.grace import apply_grace
 from hibernator.schedule.holidays import Holidays
 from hibernator.schedule.problems import check_scaler
-from hibernator.schedule.scaler import ScalerTimeline
+from hibernator.schedule.scaler import ScalerTimeline, apply_grace
 from hibernator.schedule.scaler_words import label
-from hibernator.schedule.verdicts import Reason
+from hibernator.schedule.timeline import Reason
 from hibernator.schedule.zones import zone_of
 from schedule.builders import at, scaler, story, utc
 
@@ -73,7 +72,7 @@ def test_edge_case_8_a_pause_changes_nothing_about_what_is_wanted() -> None:
     assert ScalerTimeline.of(paused).at(moment).value == ScalerTimeline.of(running).at(moment).value == 5
 
 
-def test_edge_case_9_what_is_wanted_does_not_depend_on_what_somebody_scaled_by_hand() -> None:
+def test_edge_case_9_what_is_wanted_does_not_depend_on_what_someone_scaled_by_hand() -> None:
     """Seven by hand, three wanted: without a grace period there is nothing to wait for."""
     assert apply_grace(3, 7, None, 0, utc("2026-02-02 12:00")) == (3, None)
 

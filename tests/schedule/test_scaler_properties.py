@@ -13,9 +13,8 @@ from hibernator.api.timewindowscaler import (
     TargetReference,
     TimeWindowScalerSpec,
 )
-from hibernator.schedule.grace import apply_grace
 from hibernator.schedule.holidays import Holidays
-from hibernator.schedule.scaler import ScalerTimeline
+from hibernator.schedule.scaler import ScalerTimeline, apply_grace
 from hibernator.schedule.scaler_words import ScaledWindow
 from hibernator.schedule.windows import scaler_window
 from hibernator.schedule.zones import zone_of

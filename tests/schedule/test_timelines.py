@@ -10,8 +10,7 @@ from whenever import Instant
 from hibernator.schedule.holidays import Holidays
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.scaler import ScalerTimeline
-from hibernator.schedule.timeline import Timeline
-from hibernator.schedule.verdicts import Reason
+from hibernator.schedule.timeline import Reason, Timeline
 from schedule.builders import exception, plan, scaler, utc, window
 from schedule.strategies import exceptions_near, holidays_near, off_hours, scalings, weeks
 from schedule.test_plan_properties import bending, schedule

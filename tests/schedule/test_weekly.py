@@ -7,8 +7,7 @@ from whenever import available_timezones
 
 from hibernator.schedule.spans import Steps
 from hibernator.schedule.ticks import MINUTE, from_datetime
-from hibernator.schedule.weekly import Weekly
-from hibernator.schedule.windows import off_hours as read
+from hibernator.schedule.windows import Weekly, off_hours as read
 from hibernator.schedule.zones import zone_of
 from schedule.brute import BruteWindow
 from schedule.strategies import off_hours, weeks

@@ -80,3 +80,10 @@ def test_an_abbreviation_is_told_with_a_zone_and_never_with_another_abbreviation
     with pytest.raises(UnknownTimezoneError) as told:
         zone_of(written)
     assert told.value.fix == f"Use an IANA zone such as {meant}."
+
+
+@pytest.mark.parametrize("written", ["UTC+2", "GMT-05:00", "+0200", "W. Europe Standard Time"])
+def test_what_has_no_summer_time_or_is_of_windows_is_not_taken_for_another_zone(written: str) -> None:
+    with pytest.raises(UnknownTimezoneError) as told:
+        zone_of(written)
+    assert told.value.fix == "Use an IANA zone such as Europe/Berlin, which knows its summer time."

@@ -27,7 +27,7 @@ class Calendar(Protocol):
 
 
 class Listed:
-    """Dates that somebody wrote down."""
+    """Dates that someone wrote down."""
 
     __slots__ = ("_days", "_names")
 

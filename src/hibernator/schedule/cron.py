@@ -1,7 +1,7 @@
 """Off-hours as pairs of cron lines, and back, for those who come from cron or go to it.
 
 Why a pair wakes on the day after an overnight window begins, and what becomes of pairs that were written
-before that, is told in docs/decisions/0006-cron-conversion.md.
+before that, is explained in docs/decisions/0006-cron-conversion.md.
 """
 
 from bisect import bisect_right

@@ -10,15 +10,13 @@ from whenever import Instant
 
 from hibernator.api.hibernateplan import Schedule
 from hibernator.schedule import plan_words as words
-from hibernator.schedule.bend import Bend, NamedException, PlanSteps, compose, read_exceptions
+from hibernator.schedule.exceptions import NamedException, Override, PlanSteps, compose, read_exceptions
 from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays
 from hibernator.schedule.plan_words import PlanRules
 from hibernator.schedule.spans import cut, overlay
 from hibernator.schedule.ticks import from_instant
-from hibernator.schedule.timeline import Explanation, Piece, Timeline
-from hibernator.schedule.verdicts import Reason, State, Verdict
-from hibernator.schedule.weekly import Weekly
-from hibernator.schedule.windows import off_hours
+from hibernator.schedule.timeline import Explanation, Piece, Reason, State, Timeline, Verdict
+from hibernator.schedule.windows import Weekly, off_hours
 from hibernator.schedule.zones import Zone, zone_of
 
 _AWAKE = Verdict(State.AWAKE, Reason.WORKING_HOURS)
@@ -47,7 +45,7 @@ class PlanTimeline(Timeline[State]):
             windows=tuple(off_hours(window, zone) for window in schedule.off_hours),
             holidays=holidays,
             holiday=_HOLIDAY.get(schedule.holidays.mode) if schedule.holidays else None,
-            bends=read_exceptions(exceptions, zone),
+            overrides=read_exceptions(exceptions, zone),
         )
         self._weekly = Weekly(_AWAKE, [(window, _ASLEEP) for window in self._rules.windows])
 
@@ -69,27 +67,29 @@ class PlanTimeline(Timeline[State]):
 
     def _glance(self, ticks: int) -> Piece[State] | None:
         found = self._weekly.around(ticks)
-        if found is None or (self._rules.holiday is None and not self._rules.bends):
+        if found is None or (self._rules.holiday is None and not self._rules.overrides):
             return found
         _, since, until = found
         if self._rules.holiday is not None and self._rules.holidays.near(since, until):
             return None
-        bent = any(
-            start <= until and since <= end for bend in self._rules.bends for start, end in bend.governs
+        overridden = any(
+            start <= until and since <= end
+            for override in self._rules.overrides
+            for start, end in override.governs
         )
-        return None if bent else found
+        return None if overridden else found
 
     def _lay_out(self, lo: int, hi: int) -> PlanSteps:
-        return self._under(self._rules.bends, lo, hi)
+        return self._under(self._rules.overrides, lo, hi)
 
-    def _under(self, bends: Sequence[Bend], lo: int, hi: int) -> PlanSteps:
-        if not bends:
-            return self._unbent(lo, hi)
+    def _under(self, overrides: Sequence[Override], lo: int, hi: int) -> PlanSteps:
+        if not overrides:
+            return self._plain(lo, hi)
         # A sleep is not entered because of what follows it, so look as far around as any lead time reaches.
-        around = max(bend.lead for bend in bends) + 1
-        return cut(compose(self._unbent(lo - around, hi + around), bends), lo, hi)
+        around = max(override.lead for override in overrides) + 1
+        return cut(compose(self._plain(lo - around, hi + around), overrides), lo, hi)
 
-    def _unbent(self, lo: int, hi: int) -> PlanSteps:
+    def _plain(self, lo: int, hi: int) -> PlanSteps:
         steps, holiday = self._weekly.steps(lo, hi), self._rules.holiday
         if holiday is None:
             return steps

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from hibernator.schedule.bend import Bend
+from hibernator.schedule.exceptions import Override
 from hibernator.schedule.holidays import Holidays
 from hibernator.schedule.ticks import WEEK
-from hibernator.schedule.timeline import Rule, window_why
-from hibernator.schedule.verdicts import Reason, State, Verdict
+from hibernator.schedule.timeline import Reason, Rule, State, Verdict, window_why
 from hibernator.schedule.windows import Window
 from hibernator.schedule.words import duration_text
 from hibernator.schedule.zones import Zone, local_text
@@ -20,13 +19,13 @@ class PlanRules(NamedTuple):
     windows: tuple[Window, ...]
     holidays: Holidays
     holiday: Verdict[State] | None  # what holidays do, unless they are ignored
-    bends: tuple[Bend, ...]
+    overrides: tuple[Override, ...]
 
 
 def window(rules: PlanRules, verdict: Verdict[State], ticks: int) -> str:
     """The windows that cover this time, of whatever decides: the plan or an exception."""
-    bend = _bend(rules, verdict)
-    windows = rules.windows if bend is None else bend.windows
+    override = _override(rules, verdict)
+    windows = rules.windows if override is None else override.windows
     return " and ".join(str(window) for window in windows if window.covering(ticks))
 
 
@@ -57,7 +56,7 @@ def considered(rules: PlanRules, verdict: Verdict[State], ticks: int) -> tuple[R
     return (
         *_windows(rules, verdict, ticks),
         *_holidays(rules, verdict, ticks),
-        *_bends(rules, verdict, ticks),
+        *_overrides(rules, verdict, ticks),
     )
 
 
@@ -66,7 +65,7 @@ def otherwise(
 ) -> tuple[str, ...]:
     """What would have to be different; `beneath` is what the windows say, and all but this exception."""
     windows_say, rest_says = beneath
-    if _bend(rules, verdict) is not None:
+    if _override(rules, verdict) is not None:
         return (f"Without the exception {verdict.source}: {message(rules, rest_says, ticks)}",)
     if verdict.reason in {Reason.HOLIDAY_AWAKE, Reason.HOLIDAY_SLEEP}:
         return (f"On any other day: {message(rules, windows_say, ticks)}", _by_exception(verdict))
@@ -83,9 +82,9 @@ def otherwise(
     )
 
 
-def others(rules: PlanRules, verdict: Verdict[State]) -> list[Bend]:
+def others(rules: PlanRules, verdict: Verdict[State]) -> list[Override]:
     """All exceptions but the one that gave this verdict."""
-    return [bend for bend in rules.bends if bend is not _bend(rules, verdict)]
+    return [override for override in rules.overrides if override is not _override(rules, verdict)]
 
 
 def _by_exception(verdict: Verdict[State]) -> str:
@@ -109,14 +108,14 @@ def _holidays(rules: PlanRules, verdict: Verdict[State], ticks: int) -> Iterator
     yield Rule(name, matched, verdict is rules.holiday, rules.holidays.text(rules.zone, ticks))
 
 
-def _bends(rules: PlanRules, verdict: Verdict[State], ticks: int) -> Iterator[Rule]:
-    deciding = _bend(rules, verdict)
-    for bend in rules.bends:
-        name, decided = f"exception {bend.name} ({bend.type})", bend is deciding
-        covering = " and ".join(str(window) for window in bend.windows if window.covering(ticks))
-        if not bend.governs_at(ticks):
-            yield Rule(name, matched=False, decided=False, why=_validity(bend, ticks, rules.zone))
-        elif verdict is bend.waiting:
+def _overrides(rules: PlanRules, verdict: Verdict[State], ticks: int) -> Iterator[Rule]:
+    deciding = _override(rules, verdict)
+    for override in rules.overrides:
+        name, decided = f"exception {override.name} ({override.type})", override is deciding
+        covering = " and ".join(str(window) for window in override.windows if window.covering(ticks))
+        if not override.governs_at(ticks):
+            yield Rule(name, matched=False, decided=False, why=_validity(override, ticks, rules.zone))
+        elif verdict is override.waiting:
             yield Rule(name, True, decided, f"suspends all sleep {_soon(rules, verdict, ticks)}")
         elif covering:
             effect = "" if decided else ", but changes nothing"
@@ -126,30 +125,30 @@ def _bends(rules: PlanRules, verdict: Verdict[State], ticks: int) -> Iterator[Ru
             yield Rule(name, decided, decided, f"is valid, {but} none of its windows cover this time")
 
 
-def _validity(bend: Bend, ticks: int, zone: Zone) -> str:
-    if not bend.governs:
+def _validity(override: Override, ticks: int, zone: Zone) -> str:
+    if not override.governs:
         return "never applies: it conflicts with another exception for as long as it is valid"
-    [(start, end)] = bend.governs
+    [(start, end)] = override.governs
     if ticks < start:
         return f"does not apply before {local_text(zone, start)}"
     return f"was valid until {local_text(zone, end)}"
 
 
 def _soon(rules: PlanRules, verdict: Verdict[State], ticks: int) -> str:
-    bend = _bend(rules, verdict)
-    assert bend is not None  # noqa: S101  only an exception has a lead time
-    start = next(start for start, _ in bend.applied(ticks, ticks + bend.lead + WEEK) if start > ticks)
-    lead = duration_text(bend.lead)
+    override = _override(rules, verdict)
+    assert override is not None  # noqa: S101  only an exception has a lead time
+    start = next(start for start, _ in override.applied(ticks, ticks + override.lead + WEEK) if start > ticks)
+    lead = duration_text(override.lead)
     return f"from {local_text(rules.zone, start)}, and none begins within {lead} before that"
 
 
-def _bend(rules: PlanRules, verdict: Verdict[State]) -> Bend | None:
+def _override(rules: PlanRules, verdict: Verdict[State]) -> Override | None:
     """The exception that gave this very verdict, if one did."""
     return next(
         (
-            bend
-            for bend in rules.bends
-            if any(verdict is own for own in (bend.asleep, bend.awake, bend.waiting))
+            override
+            for override in rules.overrides
+            if any(verdict is own for own in (override.asleep, override.awake, override.waiting))
         ),
         None,
     )

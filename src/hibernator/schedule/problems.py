@@ -1,11 +1,13 @@
 """Every mistake about time in what a user wrote, all at once, each with its place and its fix.
 
-Controllers and `hibernator validate` ask here first. What passes can be given to a timeline.
+Controllers and `hibernator validate` ask here first. What passes can be given to a timeline. Hints are about
+what is allowed and yet hardly meant: a plan that wakes at midnight, an exception that has no effect. Nothing
+is refused for them; `validate` shows them, and the API server as warnings.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from hibernator.api import timewindowscaler_v1beta1 as v1beta1
 from hibernator.api.hibernateplan import PlanHolidays, Schedule
@@ -20,10 +22,79 @@ from hibernator.api.timewindowscaler import (
 from hibernator.api.windows import OffHourWindow
 from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.holidays import check_country
-from hibernator.schedule.ticks import from_datetime
-from hibernator.schedule.windows import START_IS_END
-from hibernator.schedule.words import read_day, read_duration, read_time
-from hibernator.schedule.zones import zone_of
+from hibernator.schedule.spans import Span, clip, subtract, union
+from hibernator.schedule.ticks import DAY, HOUR, WEEK, from_datetime
+from hibernator.schedule.windows import START_IS_END, Window, off_hours
+from hibernator.schedule.words import clock, days_text, read_day, read_duration, read_time
+from hibernator.schedule.zones import local_text, zone_of
+
+_WEST, _EAST = 12 * HOUR, 14 * HOUR  # the furthest zones: how far a clock is behind or ahead of UTC
+_SHORT: Final = 2 * HOUR  # awake for less, nothing gets going
+
+
+def schedule_hints(schedule: Schedule, path: str = "spec.schedule") -> Iterator[str]:
+    """Islands: the plan wakes between two windows where it was hardly meant to. For a readable schedule."""
+    zone = zone_of(schedule.timezone)
+    windows = [off_hours(window, zone) for window in schedule.off_hours]
+    for start, end in _awake(windows):
+        if end - start < _SHORT:
+            yield (
+                f"{path}.offHours: it wakes on {_text(start)} and sleeps again at {_text(end)}. "
+                "Let the windows touch, if it shall sleep through."
+            )
+        elif night := _night_left_out(windows, start):
+            before = days_text(((start // DAY - 1) % 7,))
+            yield (
+                f"{path}.offHours: it wakes on {_text(start)}, because no night begins on {before}. Add "
+                f"{before.upper()} to the days of {clock(night.start)}-{clock(night.end)}, if it shall sleep "
+                f"until {clock(night.end)}."
+            )
+
+
+def exception_hints(spec: ScheduleExceptionSpec, zone_name: str | None, path: str = "spec") -> Iterator[str]:
+    """What of an exception has no effect. For a readable one; the zone is that of its plan, where known."""
+    if spec.type != "suspend" and spec.lead_time:
+        yield f"{path}.leadTime: it has no effect with type {spec.type}. Remove it, or write type: suspend."
+    zone = zone_of(zone_name or "UTC")
+    lo, hi = from_datetime(spec.valid_from), from_datetime(spec.valid_until)
+    # Without the plan the zone is unknown: only what is so in every zone is sure.
+    begin, end = (lo, hi) if zone_name else (lo - _WEST, hi + _EAST)
+    for index, window in enumerate(off_hours(window, zone) for window in spec.windows):
+        if lo < hi and not clip(union(window.spans(begin, end)), begin, end):
+            first, last = local_text(zone, lo), local_text(zone, hi)
+            yield (
+                f"{path}.windows[{index}]: {window} never falls between validFrom ({first}) and validUntil "
+                f"({last}), so that it has no effect. Correct its days, or the two times."
+            )
+
+
+def _awake(windows: Sequence[Window]) -> Iterator[Span]:
+    """When nothing sleeps, in a week from Monday 00:00; the last may end in the next week."""
+    sleeps = clip(union(*(window.week() for window in windows)), 0, WEEK)
+    spans = subtract(((0, WEEK),), sleeps)
+    if len(spans) > 1 and spans[0][0] == 0 and spans[-1][1] == WEEK:
+        spans = (*spans[1:-1], (spans[-1][0], WEEK + spans[0][1]))
+    return iter(spans if sleeps else ())
+
+
+def _night_left_out(windows: Sequence[Window], wakes: int) -> Window | None:
+    """The window by which most nights go on after midnight, where it wakes at a midnight all the same."""
+    if wakes % DAY:
+        return None
+    today = wakes // DAY % 7
+    return next(
+        (
+            window
+            for window in windows
+            if window.end > DAY and today in window.days and (today - 1) % 7 not in window.days
+        ),
+        None,
+    )
+
+
+def _text(ticks: int) -> str:
+    return f"{days_text((ticks // DAY % 7,))} {clock(ticks % DAY)}"
+
 
 T = TypeVar("T")
 
@@ -31,23 +102,23 @@ LONGEST_EXCEPTION = timedelta(days=90)
 
 
 def check_schedule(schedule: Schedule, path: str = "spec.schedule") -> Iterator[Problem]:
-    yield from _tried(f"{path}.timezone", schedule.timezone, zone_of)
+    yield from tried(f"{path}.timezone", schedule.timezone, zone_of)
     yield from _off_hours(f"{path}.offHours", schedule.off_hours)
     yield from _holidays(f"{path}.holidays", schedule.holidays)
 
 
 def check_exception(spec: ScheduleExceptionSpec, path: str = "spec") -> Iterator[Problem]:
     unclear = [
-        *_tried(f"{path}.validFrom", spec.valid_from, from_datetime),
-        *_tried(f"{path}.validUntil", spec.valid_until, from_datetime),
+        *tried(f"{path}.validFrom", spec.valid_from, from_datetime),
+        *tried(f"{path}.validUntil", spec.valid_until, from_datetime),
     ]
     yield from unclear or _validity(spec.valid_from, spec.valid_until, f"{path}.validUntil")
-    yield from _tried(f"{path}.leadTime", spec.lead_time or "", read_duration)
+    yield from tried(f"{path}.leadTime", spec.lead_time or "", read_duration)
     yield from _off_hours(f"{path}.windows", spec.windows)
 
 
 def check_scaler(spec: TimeWindowScalerSpec, path: str = "spec") -> Iterator[Problem]:
-    yield from _tried(f"{path}.timezone", spec.timezone, zone_of)
+    yield from tried(f"{path}.timezone", spec.timezone, zone_of)
     yield from _at_least_one(f"{path}.windows", spec.windows, "window", "Add a window.")
     for index, window in enumerate(spec.windows):
         place = f"{path}.windows[{index}]"
@@ -62,7 +133,7 @@ def check_scaler_beta(spec: v1beta1.TimeWindowScalerSpec, path: str = "spec") ->
     """As above for all that v1beta1 can say; numbers that are none here count as zero."""
     yield from check_scaler(_with_plain_numbers(spec), path)
     for index, window in enumerate(spec.windows):
-        yield from _tried(f"{path}.windows[{index}].timezone", window.timezone or "UTC", zone_of)
+        yield from tried(f"{path}.windows[{index}].timezone", window.timezone or "UTC", zone_of)
 
 
 def _with_plain_numbers(spec: v1beta1.TimeWindowScalerSpec) -> TimeWindowScalerSpec:
@@ -93,7 +164,7 @@ def _off_hours(path: str, windows: Sequence[OffHourWindow]) -> Iterator[Problem]
 def _window(
     path: str, days: Sequence[str], days_field: str, start: str, end: str, time: Callable[[str], int]
 ) -> Iterator[Problem]:
-    unclear = [*_tried(f"{path}.start", start, time), *_tried(f"{path}.end", end, time)]
+    unclear = [*tried(f"{path}.start", start, time), *tried(f"{path}.end", end, time)]
     yield from unclear
     if not unclear and time(start) == time(end):
         yield Problem(
@@ -101,7 +172,7 @@ def _window(
         )
     yield from _at_least_one(f"{path}.{days_field}", days, "day", "List at least one day, for example MON.")
     for index, day in enumerate(days):
-        yield from _tried(f"{path}.{days_field}[{index}]", day, read_day)
+        yield from tried(f"{path}.{days_field}[{index}]", day, read_day)
 
 
 def _validity(valid_from: datetime, valid_until: datetime, path: str) -> Iterator[Problem]:
@@ -141,7 +212,8 @@ def _at_least_one(path: str, values: Sequence[object], what: str, fix: str) -> I
         yield Problem(path, [], f"no {what} is listed", fix)
 
 
-def _tried(path: str, value: T, read: Callable[[T], object]) -> Iterator[Problem]:
+def tried(path: str, value: T, read: Callable[[T], object]) -> Iterator[Problem]:
+    """What `read` has to say against a value."""
     try:
         read(value)
     except ScheduleError as error:

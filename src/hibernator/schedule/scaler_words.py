@@ -10,8 +10,7 @@ from hibernator.api import timewindowscaler_v1beta1 as v1beta1
 from hibernator.api.timewindowscaler import ScalerWindow
 from hibernator.schedule.holidays import Holidays
 from hibernator.schedule.ticks import HOUR
-from hibernator.schedule.timeline import Rule, window_why
-from hibernator.schedule.verdicts import Reason, Verdict
+from hibernator.schedule.timeline import Reason, Rule, Verdict, window_why
 from hibernator.schedule.windows import Window, scaler_window
 from hibernator.schedule.words import DAYS
 from hibernator.schedule.zones import Zone, local_text, zone_of
@@ -45,7 +44,7 @@ class AfterGrace(NamedTuple):
 def message(
     rules: ScalerRules, verdict: Verdict[int], ticks: int, after_grace: AfterGrace | None = None
 ) -> str:
-    replicas = _count(verdict.value)
+    replicas = replica_count(verdict.value)
     match verdict.reason:
         case Reason.WINDOW:
             winner = _matching(rules, ticks)[-1]
@@ -67,7 +66,7 @@ def considered(
     graced = verdict.reason is Reason.GRACE_PERIOD
     rest = [*_windows(rules, verdict, ticks), *_holidays(rules, verdict, ticks)]
     if graced:
-        why = f"{_count(wanted.value)} wanted, {verdict.value} kept a little longer"
+        why = f"{replica_count(wanted.value)} wanted, {verdict.value} kept a little longer"
         rest.append(Rule("grace period", matched=True, decided=True, why=why))
     return tuple(rest)
 
@@ -84,7 +83,7 @@ def otherwise(
     if verdict.reason is Reason.WINDOW:
         *others, winner = _matching(rules, ticks)
         beaten = f"the window {others[-1].window} would win" if others else "the default would hold"
-        count = _count(others[-1].replicas if others else rules.default.value)
+        count = replica_count(others[-1].replicas if others else rules.default.value)
         return (f"Without the window {winner.window}, {beaten}: {count}.",)
     if not rules.windows:
         return ()
@@ -101,14 +100,14 @@ def _windows(rules: ScalerRules, verdict: Verdict[int], ticks: int) -> Iterator[
         why = window_why(scaled.window, ticks, rules.zone)
         if matched and scaled is not matching[-1]:
             why += ", but a later window in the list covers it too"
-        yield Rule(f"window {scaled.window}, {_count(scaled.replicas)}", matched, decided, why)
+        yield Rule(f"window {scaled.window}, {replica_count(scaled.replicas)}", matched, decided, why)
 
 
 def _holidays(rules: ScalerRules, verdict: Verdict[int], ticks: int) -> Iterator[Rule]:
     if rules.holiday is None:
         return
     closed = rules.holiday.reason is Reason.HOLIDAY_CLOSED
-    name = f"holidays are {'closed' if closed else 'open'}, {_count(rules.holiday.value)}"
+    name = f"holidays are {'closed' if closed else 'open'}, {replica_count(rules.holiday.value)}"
     matched = rules.holidays.covers(rules.zone, ticks)
     yield Rule(name, matched, verdict is rules.holiday, rules.holidays.text(rules.zone, ticks))
 
@@ -117,7 +116,8 @@ def _matching(rules: ScalerRules, ticks: int) -> list[ScaledWindow]:
     return [scaled for scaled in rules.windows if scaled.window.covering(ticks)]
 
 
-def _count(replicas: int) -> str:
+def replica_count(replicas: int) -> str:
+    """`1 replica`, `2 replicas`."""
     return f"{replicas} replica{'' if replicas == 1 else 's'}"
 
 

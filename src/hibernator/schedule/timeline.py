@@ -1,24 +1,62 @@
 """What holds at an instant, when that changes, and all that holds between two instants.
 
-Most instants are answered by a glance at a model week. Where a change of the clock, a holiday, an exception
-or a grace period is near, a timeline lays out the days around the instant. The last answer is kept, because
-whoever asks again mostly asks within it. Words are put together only when somebody reads them.
+An answer is a verdict: a state or a number, and one word for why. Most instants are answered by a glance at
+a model week. Where a change of the clock, a holiday, an exception or a grace period is near, a timeline lays
+out the days around the instant. The last answer is kept, because the next question is mostly about the same
+time.
 """
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
 from whenever import Instant, TimeDelta
 
 from hibernator.schedule.spans import Steps
 from hibernator.schedule.ticks import DAY, FIRST, LAST, WEEK, from_instant, to_instant
-from hibernator.schedule.verdicts import Reason, Verdict
 from hibernator.schedule.windows import Window
 from hibernator.schedule.zones import Zone, local_text
 
 V = TypeVar("V")
+
+
+class State(StrEnum):
+    """What a plan is."""
+
+    ASLEEP = "Asleep"
+    AWAKE = "Awake"
+
+
+class Reason(StrEnum):
+    """Why it is so, for programs. Words for people are in `message`."""
+
+    # plans
+    OFF_HOURS = "OffHours"  # a window of the plan says sleep
+    WORKING_HOURS = "WorkingHours"  # no window of the plan says sleep
+    HOLIDAY_SLEEP = "HolidaySleep"  # asleep only because of a holiday
+    HOLIDAY_AWAKE = "HolidayAwake"  # awake only because of a holiday
+    EXCEPTION_EXTEND = "ExceptionExtend"  # asleep only because an exception adds a window
+    EXCEPTION_SUSPEND = "ExceptionSuspend"  # awake only because an exception suspends the sleep
+    EXCEPTION_LEAD_TIME = "ExceptionLeadTime"  # awake because a suspension begins soon
+    EXCEPTION_REPLACE = "ExceptionReplace"  # an exception decides alone
+    # scalers
+    WINDOW = "Window"  # the last window that matches decides
+    OUTSIDE_WINDOWS = "OutsideWindows"  # no window matches
+    HOLIDAY_CLOSED = "HolidayClosed"  # a holiday, on which no window counts
+    HOLIDAY_OPEN = "HolidayOpen"  # a holiday, on which the most that any window asks for runs all day
+    GRACE_PERIOD = "GracePeriod"  # fewer are wanted, but not yet
+    INVALID_TIMEZONE = "InvalidTimezone"  # the zone is unknown, so that no window can match
+
+
+class Verdict(NamedTuple, Generic[V]):
+    """What holds, why, and the name of what decided it: a scaler's window label, or an exception."""
+
+    value: V
+    reason: Reason
+    source: str = ""
+
 
 Piece = tuple[Verdict[V], int | None, int | None]  # what holds, since when and until when; None is long
 

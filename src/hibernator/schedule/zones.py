@@ -6,17 +6,21 @@ windows end). Both are the same instant except around a change of the clock.
 
 A zone is a list of stretches with one UTC offset each, learned from `whenever` a few years at a time and
 shared by all schedules in that zone.
+
+A stretch of time by the months of a zone, as an accountant there would file it.
 """
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
-from whenever import Instant, available_timezones
+from whenever import Instant, ZonedDateTime, available_timezones
 
 from hibernator.schedule.errors import UnknownTimezoneError
-from hibernator.schedule.spans import Spans, union
+from hibernator.schedule.spans import Span, Spans, union
 from hibernator.schedule.ticks import DAY, FIRST, LAST, SECOND, to_instant
 from hibernator.schedule.words import DAYS
 
@@ -42,6 +46,8 @@ _MEANT = {
 _LONGEST_ABBREVIATION = 5
 _LONGEST_NAME = 64  # in the CRD; that of a zone has at most 32
 _WRITE_IANA = "Write an IANA name such as Europe/Berlin or UTC."
+_OFFSET = re.compile(r"(?:UTC|GMT)?[+-]\d{1,2}(?::?\d\d)?", re.ASCII)
+_OF_WINDOWS = " standard time"  # the end of the names that Windows has for zones
 _LARGEST_CHANGE = DAY  # whole days have been skipped, but never more
 
 
@@ -179,6 +185,9 @@ def _unknown(name: str) -> tuple[str, str]:
     if name.isalpha() and len(name) <= _LONGEST_ABBREVIATION and name.casefold() not in _folded():
         place = _MEANT.get(name.upper(), "Europe/Berlin")
         return f"{name!r} is not a zone in the IANA time zone database", f"Use an IANA zone such as {place}."
+    if _OFFSET.fullmatch(name.upper()) or name.casefold().endswith(_OF_WINDOWS):
+        use = "Use an IANA zone such as Europe/Berlin, which knows its summer time."
+        return f"{name!r} is not a zone in the IANA time zone database", use
     folded = _folded()
     close = difflib.get_close_matches(name.casefold(), folded, n=1)
     fix = f"Did you mean {folded[close[0]]}?" if close else _WRITE_IANA
@@ -189,3 +198,42 @@ def local_text(zone: Zone, ticks: int) -> str:
     """An instant for people, on the local clock: `Fri 2026-01-30 06:00`."""
     local = _within_calendar(ticks).to_tz(zone.name)
     return f"{DAYS[local.day_of_week().value - 1]} {local.format('YYYY-MM-DD HH:mm')}"
+
+
+_DECEMBER = 12
+
+
+class Part(NamedTuple):
+    month: str  # `2026-03`
+    seconds: int
+
+
+def by_month(span: Span, zone: str) -> Iterator[Part]:
+    """The parts of a span of seconds since the epoch; months begin at midnight in the zone.
+
+    A zone that is unknown here, because it was another version that knew it, counts as UTC.
+    """
+    start, end = span
+    name = known_zone(zone)
+    while start < end:
+        local = Instant.from_timestamp(start).to_tz(name)
+        year, month = (local.year + 1, 1) if local.month == _DECEMBER else (local.year, local.month + 1)
+        border = min(ZonedDateTime(year, month, 1, tz=name).timestamp(), end)
+        yield Part(f"{local.year:04}-{local.month:02}", border - start)
+        start = border
+
+
+def day_and_month(at: Instant, zone: str) -> tuple[int, int]:
+    """When the day and the month began in the zone, in seconds since the epoch; likewise."""
+    name = known_zone(zone)
+    local = at.to_tz(name)
+    month = ZonedDateTime(local.year, local.month, 1, tz=name)
+    return local.start_of("day").timestamp(), month.timestamp()
+
+
+def known_zone(zone: str) -> str:
+    """The name of the zone, or UTC where there is no such zone here."""
+    try:
+        return zone_of(zone).name
+    except UnknownTimezoneError:
+        return "UTC"

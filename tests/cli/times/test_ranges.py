@@ -5,7 +5,7 @@ from whenever import Instant
 
 from hibernator.cli.exits import CliError
 from hibernator.cli.offline.ranges import Range
-from hibernator.cli.times import parse
+from hibernator.schedule.times import parse
 
 NOW = Instant.from_utc(2026, 3, 1, 23, 30)
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
-from hibernator.cli.offline.pictures.days import Day, Mark, Piece, days, footnotes, notes, within
-from hibernator.cli.offline.pictures.ink import MEANINGS, Cause, Tone, is_asleep, tone, words
-from hibernator.cli.offline.pictures.strips import Proposal, Strip, totals
+from hibernator.pictures.days import Day, Mark, Piece, days, footnotes, notes, within
+from hibernator.pictures.ink import MEANINGS, Cause, Tone, is_asleep, tone, words
+from hibernator.pictures.strips import Proposal, Strip, totals
 from hibernator.schedule.ticks import DAY, from_instant
 from hibernator.schedule.timeline import Interval
 from hibernator.schedule.words import clock
@@ -106,9 +106,8 @@ def _coloured(colours: dict[str, str]) -> str:
     return "\n".join(rules + [f"{where}{{stroke:{colours[name]}}}" for where, name in strokes.items()])
 
 
-STYLE = "\n".join(
-    [*_SHAPES, _coloured(_LIGHT), f"@media (prefers-color-scheme: dark){{\n{_coloured(_DARK)}\n}}"]
-)
+LIGHT = "\n".join([*_SHAPES, _coloured(_LIGHT)])  # for paper, and for mails
+STYLE = "\n".join([LIGHT, f"@media (prefers-color-scheme: dark){{\n{_coloured(_DARK)}\n}}"])
 
 
 _WIDTH = 980
@@ -132,8 +131,8 @@ _SKIPPED = "The clock skips this."
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render(strips: Sequence[Strip]) -> str:
-    """The whole file."""
+def render(strips: Sequence[Strip], *, styled: bool = True) -> str:
+    """The whole file; without its own style for a page that has one, and that forbids any other."""
     panels: list[str] = []
     top = _PAD
     for strip in strips:
@@ -143,12 +142,13 @@ def render(strips: Sequence[Strip]) -> str:
     title = "When everything sleeps" if strips and strips[0].resource.is_plan else "How many replicas run"
     described = ". ".join(f"{strip.resource.title}: {totals(strip)}" for strip in strips)
     size = f'viewBox="0 0 {_WIDTH} {top}" width="{_WIDTH}" height="{top}"'
+    size += "" if styled else ' class="timeline"'
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-labelledby="title about">',
             f'<title id="title">{title}</title>',
             f'<desc id="about">{_text(described)}.</desc>',
-            f"<style>{STYLE}</style>",
+            *([f"<style>{STYLE}</style>"] if styled else []),
             f'<clipPath id="lane"><rect width="{_LANE}" height="{_HIGH}" rx="4"/></clipPath>',
             _hatch("wake", "awake"),
             _hatch("sleep", "asleep"),

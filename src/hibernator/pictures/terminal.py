@@ -8,8 +8,8 @@ from operator import itemgetter
 from rich.text import Text
 from whenever import Instant
 
-from hibernator.cli.offline.pictures.days import Day, days, footnotes, notes, within
-from hibernator.cli.offline.pictures.ink import (
+from hibernator.pictures.days import Day, days, footnotes, notes, within
+from hibernator.pictures.ink import (
     FEWER,
     MEANINGS,
     MORE,
@@ -23,7 +23,7 @@ from hibernator.cli.offline.pictures.ink import (
     is_asleep,
     tone,
 )
-from hibernator.cli.offline.pictures.strips import Change, Strip, changes, totals
+from hibernator.pictures.strips import Change, Strip, changes, totals
 from hibernator.schedule.spans import Span
 from hibernator.schedule.ticks import DAY, from_instant
 

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 from whenever import Instant
 
-from hibernator.cli.offline.scene import Bent, Resource, Standing
+from hibernator.pictures.resource import Resource, ShownException, Standing
 from hibernator.schedule.ticks import DAY, HOUR, date_of, from_datetime, from_instant
-from hibernator.schedule.timeline import Interval
-from hibernator.schedule.verdicts import State
+from hibernator.schedule.timeline import Interval, State
 
 
 class Change(NamedTuple):
@@ -26,7 +25,7 @@ class Change(NamedTuple):
 class Proposal:
     """What would change if a pending exception came into force."""
 
-    exception: Bent
+    exception: ShownException
     changes: tuple[Change, ...]
 
 
@@ -50,20 +49,20 @@ class Strip:
         return from_instant(self.end)
 
     @property
-    def exceptions(self) -> tuple[Bent, ...]:
+    def exceptions(self) -> tuple[ShownException, ...]:
         """The exceptions that are in force somewhere in the range."""
         return tuple(
-            bent
-            for bent in self.resource.exceptions
-            if bent.standing is Standing.BENDS and _is_valid(bent, self.start, self.end)
+            exception
+            for exception in self.resource.exceptions
+            if exception.standing is Standing.IN_FORCE and _is_valid(exception, self.start, self.end)
         )
 
 
 def strip(resource: Resource, start: Instant, end: Instant) -> Strip:
     intervals = resource.timeline.between(start, end)
     proposals = [
-        Proposal(bent, tuple(changes(intervals, timeline.between(start, end))))
-        for bent, timeline in resource.proposals
+        Proposal(exception, tuple(changes(intervals, timeline.between(start, end))))
+        for exception, timeline in resource.proposals
     ]
     return Strip(
         resource,
@@ -75,10 +74,10 @@ def strip(resource: Resource, start: Instant, end: Instant) -> Strip:
     )
 
 
-def _is_valid(bent: Bent, start: Instant, end: Instant) -> bool:
+def _is_valid(exception: ShownException, start: Instant, end: Instant) -> bool:
     """Whether an exception is valid at any time of a range."""
-    valid_from, valid_until = from_datetime(bent.spec.valid_from), from_datetime(bent.spec.valid_until)
-    return valid_from < from_instant(end) and valid_until > from_instant(start)
+    begins, ends = from_datetime(exception.spec.valid_from), from_datetime(exception.spec.valid_until)
+    return begins < from_instant(end) and ends > from_instant(start)
 
 
 def changes(before: Sequence[Interval[Any]], after: Sequence[Interval[Any]]) -> Iterator[Change]:

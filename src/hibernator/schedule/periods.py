@@ -5,9 +5,9 @@ from typing import Final
 
 from whenever import Instant
 
-from hibernator.cli.exits import CliError, Exit
-from hibernator.cli.spoken import shown_with_distance
-from hibernator.cli.times import length, parse
+from hibernator.schedule.errors import TimeError
+from hibernator.schedule.spoken import shown_with_distance
+from hibernator.schedule.times import length, parse
 
 # A window that is open all the time: the validity of the exception says when.
 EVERY_DAY: Final = [
@@ -22,7 +22,7 @@ def period(from_: str | None, for_: str | None, until: str | None) -> Period:
     """The period that the options name; what they leave open begins now."""
     if bool(for_) == bool(until):
         words = "--for and --until both say when it ends" if until else "it does not say when it ends"
-        raise CliError(f"{words}.", hint="Give --until, or --for.", code=Exit.USAGE)
+        raise TimeError(f"{words}.", hint="Give --until, or --for.")
     begins = parse("--from", from_)
     ends = length("--for", for_) if for_ else parse("--until", until)
     assert ends is not None  # noqa: S101 - one of the two is given
@@ -31,8 +31,8 @@ def period(from_: str | None, for_: str | None, until: str | None) -> Period:
         begin = begins.seen_from(zone, now) if begins else now
         end = ends.seen_from(zone, begin if for_ else now)
         if end <= begin:
-            told = " and end at ".join(shown_with_distance(at, zone, now) for at in (begin, end))
-            raise CliError(f"it would begin at {told}.", hint="Give a later end.", code=Exit.USAGE)
+            times = " and end at ".join(shown_with_distance(at, zone, now) for at in (begin, end))
+            raise TimeError(f"it would begin at {times}.", hint="Give a later end.")
         return begin, end
 
     return found
@@ -49,7 +49,7 @@ def at_once(for_: str | None, until: str | None, *, otherwise: str) -> Period:
         if end > now.add(hours=24 * _LONGEST_DAYS):
             words = f"{shown_with_distance(end, zone, now)} is more than {_LONGEST_DAYS} days away."
             hint = "Change the schedule of the plan, or suspend it with `hibernator plan suspend`."
-            raise CliError(words, hint=hint, code=Exit.USAGE)
+            raise TimeError(words, hint=hint)
         return now, end
 
     return found

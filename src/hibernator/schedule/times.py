@@ -1,4 +1,4 @@
-"""Times as people write them after any option of any command.
+"""Times as people write them, after any option of any command and in the forms of pages.
 
 There is one language for all of them:
 
@@ -19,10 +19,8 @@ from typing import Final, Protocol, TypeVar
 
 from whenever import Date, Instant
 
-from hibernator.cli.exits import CliError, Exit
-from hibernator.cli.options import FORMS
-from hibernator.cli.spoken import shown
-from hibernator.schedule.errors import ScheduleError
+from hibernator.schedule.errors import FORMS, ScheduleError, TimeError, UnknownTimezoneError
+from hibernator.schedule.spoken import shown
 from hibernator.schedule.ticks import DAY, HOUR, MINUTE, SECOND, day_of, from_instant, to_instant, weekday_of
 from hibernator.schedule.words import read_day
 from hibernator.schedule.zones import Zone, first_at, zone_of
@@ -137,6 +135,7 @@ T = TypeVar("T")
 
 FIRST_YEAR, LAST_YEAR = 1970, 2199
 _HINT: Final = f"Write it as {FORMS}."
+_NOTHING: Final = '""'
 
 _INSTANT: Final = re.compile(
     r"\d{4}-\d\d-\d\d[t ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(z|[+-]\d\d:?\d\d)", re.ASCII
@@ -161,7 +160,7 @@ class Moment:
     back: bool = False
 
     def seen_from(self, zone: str, now: Instant) -> Instant:
-        """The instant that is meant by somebody who lives by that zone's clock."""
+        """The instant that is meant by someone who lives by that zone's clock."""
         try:
             ticks = self.reading.at(zone_of(self.zone or zone), from_instant(now), back=self.back)
             instant = to_instant(ticks)
@@ -170,7 +169,7 @@ class Moment:
             year = 0
         if not FIRST_YEAR <= year <= LAST_YEAR:
             words = f"{self.option} {self.text}: only the years {FIRST_YEAR} to {LAST_YEAR} can be used."
-            raise CliError(words, code=Exit.USAGE)
+            raise TimeError(words)
         return instant
 
     def ahead(self, zone: str, now: Instant) -> Instant:
@@ -178,12 +177,12 @@ class Moment:
         instant = self.seen_from(zone, now)
         if instant <= now:
             words = f"{self.option} {self.text}: {shown(instant, self.zone or zone)} is in the past."
-            raise CliError(words, hint="Give a time that is still to come.", code=Exit.USAGE)
+            raise TimeError(words, hint="Give a time that is still to come.")
         return instant
 
 
 def parse(option: str, text: str | None, *, back: bool = False) -> Moment | None:
-    """Understand a time, or end the command with a sentence that says how to write one.
+    """Understand a time, or raise TimeError with a sentence that says how to write one.
 
     `back` is for commands that look at what was: `4h` is so long ago, and `07:00` the last one.
     """
@@ -193,8 +192,20 @@ def parse(option: str, text: str | None, *, back: bool = False) -> Moment | None
         words, zone = _zone_apart(" ".join(text.split()))
         reading = _reading(words.casefold())
     except ValueError as error:
-        raise CliError(f"{option} {text}: {error}.", hint=_HINT, code=Exit.USAGE) from error
+        raise TimeError(f"{option} {text or _NOTHING}: {error}.", hint=_hint(text)) from error
     return Moment(option, text, reading, zone, back)
+
+
+def _hint(text: str) -> str:
+    """How to write it, or which zone to write where an abbreviation such as CEST stands for one."""
+    words, _, last = text.strip().rpartition(" ")
+    if not (words and last.isalpha() and last.isupper()):
+        return _HINT
+    try:
+        zone_of(last)
+    except UnknownTimezoneError as error:
+        return error.fix
+    return "Write the zone with its area, such as America/New_York."
 
 
 def length(option: str, text: str) -> Moment:
@@ -203,7 +214,7 @@ def length(option: str, text: str) -> Moment:
     found = _length(words) if _LENGTH.fullmatch(words) else AfterNow(0, 0)
     if not found.days + found.ticks:
         hint = "Write it as 30m, 4h, 1h30m or 2d."
-        raise CliError(f"{option} {text}: this is not a length of time.", hint=hint, code=Exit.USAGE)
+        raise TimeError(f"{option} {text}: this is not a length of time.", hint=hint)
     return Moment(option, text, found)
 
 

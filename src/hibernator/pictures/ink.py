@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from hibernator.cli.offline.pictures.days import Mark
-from hibernator.schedule.timeline import Interval
-from hibernator.schedule.verdicts import Reason, State
+from hibernator.pictures.days import Mark
+from hibernator.schedule.timeline import Interval, Reason, State
 
 
 class Cause(StrEnum):

@@ -12,13 +12,12 @@ from icalendar import Calendar, Event
 from whenever import Instant
 
 from hibernator.api.kind import DOMAIN
-from hibernator.cli.offline.pictures.ink import is_asleep, words
-from hibernator.cli.offline.pictures.strips import Strip
-from hibernator.cli.offline.scene import Resource
-from hibernator.cli.offline.spells import spell
+from hibernator.pictures.ink import is_asleep, words
+from hibernator.pictures.resource import Resource
+from hibernator.pictures.spells import spell
+from hibernator.pictures.strips import Strip
 from hibernator.schedule.ticks import to_instant
-from hibernator.schedule.timeline import Interval
-from hibernator.schedule.verdicts import Reason
+from hibernator.schedule.timeline import Interval, Reason
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, DOMAIN)
 

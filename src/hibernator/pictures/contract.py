@@ -6,7 +6,7 @@ from typing import Any
 
 from whenever import Instant
 
-from hibernator.cli.offline.pictures.strips import Strip
+from hibernator.pictures.strips import Strip
 from hibernator.schedule.timeline import Interval
 
 

@@ -11,8 +11,8 @@ _MOST_REASONS = 200  # changes of the reason alone that are followed
 
 
 class Spell(NamedTuple):
-    since: Instant | None  # None: as far back as anybody looked
-    until: Instant | None  # None: as far as anybody looked
+    since: Instant | None  # None: as far back as anyone looked
+    until: Instant | None  # None: as far as anyone looked
     following: Answer[Any] | None  # what holds after it
 
 
