@@ -44,9 +44,10 @@ class CrashedError(ChildError):
 class Child:
     """`async with Child(module, seconds=2) as child: await child.ask(…)`; it starts when first asked."""
 
-    def __init__(self, worker: str, *, seconds: int) -> None:
+    def __init__(self, worker: str, *, seconds: int, tries: int = _TRIES) -> None:
         self._worker = worker
         self._seconds = seconds  # of computing, for one question
+        self._tries = tries
         self._process: Process | None = None
         self._turn = asyncio.Lock()
 
@@ -64,7 +65,7 @@ class Child:
         """The answer to a question; one question at a time."""
         line = msgspec.json.encode({**question, "seconds": self._seconds}) + b"\n"
         async with self._turn:
-            for _ in range(_TRIES):
+            for _ in range(self._tries):
                 try:
                     return await self._exchange(line)
                 except TimeoutError as error:

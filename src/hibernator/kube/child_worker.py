@@ -22,7 +22,7 @@ _BEHIND: Final = 10  # niceness: the operator goes first
 
 
 def run(answer: Answer) -> None:
-    """Answer until nobody asks any more. Import what is needed before, so that it counts for no question."""
+    """Answer until no one asks any more. Import what is needed before, so that it counts for no question."""
     _limit_memory()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.nice(_BEHIND)

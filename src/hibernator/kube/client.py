@@ -32,6 +32,7 @@ _MERGE_PATCH: Final = "application/merge-patch+json"
 _APPLY: Final = "application/apply-patch+yaml"
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _SELF_REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+_TOKENS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"
 _PAGE: Final = 500
 _SILENCE: Final = 90.0  # the API server sends a bookmark every minute
 
@@ -42,6 +43,23 @@ class _ReviewStatus(msgspec.Struct, frozen=True):
 
 class _Review(msgspec.Struct, frozen=True):
     status: _ReviewStatus = _ReviewStatus()
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """Who a token belongs to, as the API server knows them."""
+
+    username: str = ""
+    groups: tuple[str, ...] = ()
+    extra: dict[str, tuple[str, ...]] = {}
+
+
+class _TokenStatus(msgspec.Struct, frozen=True):
+    authenticated: bool = False
+    user: Caller = Caller()
+
+
+class _TokenReview(msgspec.Struct, frozen=True):
+    status: _TokenStatus = _TokenStatus()
 
 
 class _Version(msgspec.Struct, frozen=True, rename="camel"):
@@ -237,7 +255,7 @@ class Client:
         name: str,
         subresource: str = "",
     ) -> bool:
-        """Ask the cluster whether its rules allow somebody something."""
+        """Ask the cluster whether its rules allow someone something."""
         attributes = {
             "verb": verb,
             "group": group,
@@ -246,16 +264,26 @@ class Client:
             "namespace": namespace,
             "name": name,
         }
-        who = {
-            "user": user,
-            "groups": list(groups),
-            "extra": {key: list(value) for key, value in extra.items()},
-        }
-        body = msgspec.json.encode({"spec": {"resourceAttributes": attributes, **who}})
-        answer = await self._open.send(
-            Call("review", "subjectaccessreviews.authorization.k8s.io", "POST", _REVIEWS, {}, body)
-        )
-        return msgspec.json.decode(answer, type=_Review).status.allowed
+        frozen_extra = {key: tuple(values) for key, values in extra.items()}
+        return await self._allowed(Caller(user, tuple(groups), frozen_extra), resourceAttributes=attributes)
+
+    async def may_reach(self, who: Caller, verb: str, path: str) -> bool:
+        """Ask the cluster whether its rules allow someone a path that is no resource of it."""
+        return await self._allowed(who, nonResourceAttributes={"verb": verb, "path": path})
+
+    async def _allowed(self, who: Caller, **attributes: Mapping[str, str]) -> bool:
+        spec = {**attributes, "user": who.username, "groups": who.groups, "extra": who.extra}
+        resource = "subjectaccessreviews.authorization.k8s.io"
+        call = Call("review", resource, "POST", _REVIEWS, {}, msgspec.json.encode({"spec": spec}))
+        return msgspec.json.decode(await self._open.send(call), type=_Review).status.allowed
+
+    async def caller(self, token: str) -> Caller | None:
+        """Ask the cluster whose token this is; None where it is good for nothing."""
+        body = msgspec.json.encode({"spec": {"token": token}})
+        resource = "tokenreviews.authentication.k8s.io"
+        answer = await self._open.send(Call("review", resource, "POST", _TOKENS, {}, body))
+        status = msgspec.json.decode(answer, type=_TokenReview).status
+        return status.user if status.authenticated and status.user.username else None
 
     async def may_i(self, verb: str, kind: Kind[Any], namespace: str = "") -> bool:
         """Ask the cluster whether its rules allow us something; without a namespace, in all of them."""

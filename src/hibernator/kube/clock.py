@@ -39,7 +39,7 @@ class Clock(Protocol):
     """The time of day, the seconds that pass, and the means to wait for either."""
 
     def now(self) -> Instant:
-        """The time of day; may jump when somebody sets it."""
+        """The time of day; may jump when someone sets it."""
 
     def monotonic(self) -> float:
         """Seconds since some moment; never goes back."""
@@ -123,9 +123,9 @@ class _LoopTimer:
 
 
 async def tell_when_set(clock: Clock, tell: Callable[[], object], *, every: float = _BETWEEN_LOOKS) -> None:
-    """Call back whenever somebody has set the clock, or it went wrong by so much little by little.
+    """Call back whenever someone has set the clock, or it went wrong by so much little by little.
 
-    Waits are counted in seconds that pass. Whoever waits for a time of day must then count anew, or is late
+    Waits are counted in seconds that pass. What waits for a time of day must then count anew, or is late
     by as much as the clock was put forward.
     """
     known = _began(clock)

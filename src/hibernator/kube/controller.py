@@ -41,7 +41,7 @@ log = structlog.get_logger(__name__)
 EXPONENTIAL: Final = tuple(min(0.1 * 2**failures, 300.0) for failures in range(13))
 # At once; should the cache still be behind the one who was quicker, with a little more patience each time.
 _AFTER_CONFLICTS: Final = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-# Not before the server asked for it, and doubling: whoever comes back each second keeps it busy.
+# Not before the server asked for it, and doubling: anyone who comes back each second keeps it busy.
 _AFTER_THROTTLED: Final = tuple(min(2.0**failures, 300.0) for failures in range(10))
 # Until the lease is renewed, or the process ends.
 _AFTER_FENCED: Final = (1.0,)
@@ -64,7 +64,7 @@ class Result:
 
 
 class Stalled(Exception):
-    """It cannot go on like this until somebody changes something; trying again would change nothing."""
+    """It cannot go on like this until someone changes something; trying again would change nothing."""
 
 
 class Transient(Exception):
@@ -181,7 +181,7 @@ class Controller:
                     self.queue.add(key)
             except Exception as error:
                 self._metrics.count(RECONCILE_ERRORS, self.name, type(error).__name__)
-                log.exception("nobody knows whom this object matters to", key=key_of(obj))
+                log.exception("unexpected error in a mapper; object skipped", key=key_of(obj))
 
     async def _work(self) -> None:
         while True:
@@ -242,7 +242,7 @@ class Controller:
                 rest = error.retry_after if isinstance(error, Unavailable) else None
                 seconds = self.queue.retry(key, self._backoff, at_least=rest)
                 why = str(error) or type(error).__name__
-                log.warning("did not work; trying again", why=why, seconds=round(seconds, 1))
+                log.warning("reconcile failed; trying again", why=why, seconds=round(seconds, 1))
                 return "transient"
             case _:
                 seconds = self.queue.retry(key, self._backoff)

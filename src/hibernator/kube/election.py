@@ -7,12 +7,24 @@
 A replica that lost its lease does not become a candidate again: its process ends and starts afresh, because
 whatever it had in hand rests on a leadership that is over. While it leads, every write asks `may_write`, and
 a `Watchdog` stands by for the case that the event loop cannot ask anything any more.
+
+Ends the process when its leadership is over and the event loop did not notice.
+
+An event loop that is blocked, or that was frozen together with its process, cannot see that its lease ran
+out. A thread can. It ends the process the hard way, because nothing in it can be trusted to let go in time.
+
+A call into C that keeps Python's global lock holds this thread up as well. Then nothing else runs either, and
+once it returns, every write asks for its permission first and is refused.
 """
 
+import faulthandler
+import os
 import random
 import socket
+import threading
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, NoReturn, Protocol
 
 import structlog
@@ -20,15 +32,55 @@ from whenever import Instant
 
 from hibernator.api.core import LEASES, Lease
 from hibernator.kube.client import Client
-from hibernator.kube.clock import Clock, SystemClock, deadline
+from hibernator.kube.clock import Clock, SystemClock, deadline, steady
 from hibernator.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from hibernator.kube.lease import Candidacy, Create, Take, Timing, Wait, went_back
 from hibernator.kube.metrics import LEASE_REQUESTS, WRITES_FENCED, Metrics
 
+# The exit status of a process that ended because it no longer led; "temporary failure" of sysexits.h.
+LEASE_LOST: Final = 75
+
+# How long a suspended machine's thread may stay asleep after it wakes up, because its timers stood still.
+_LONGEST_NAP: Final = 0.5
+
+
+class Watchdog:
+    """Watches from `start` to `stop` that the moment told by `over_at` is not reached."""
+
+    def __init__(self, over_at: Callable[[], float]) -> None:
+        self._over_at = over_at
+        self._off = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="lease-watchdog", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._off.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _watch(self) -> None:
+        while (remaining := self._over_at() - steady()) > 0:
+            if self._off.wait(min(remaining, _LONGEST_NAP)):
+                return
+        if not self._off.is_set():
+            _end_process()
+
+
+def _end_process() -> None:
+    """Say what every thread was doing, in case that is what blocked the event loop, and be gone."""
+    os.set_blocking(2, False)  # no one may be reading what is written there
+    with suppress(OSError):
+        os.write(2, b"hibernator: the lease ran out while the process was blocked or frozen; it ends here.\n")
+        faulthandler.dump_traceback(file=2)
+    os._exit(LEASE_LOST)
+
+
 log = structlog.get_logger(__name__)
 
 _JITTER: Final = 0.2  # so that candidates do not knock in step
-_RELEASE: Final = 2.0  # seconds for a release; whoever stops is in a hurry
+_RELEASE: Final = 2.0  # seconds for a release; who stops is in a hurry
 
 
 class LeaseLostError(Exception):
@@ -74,7 +126,7 @@ class ApiLeases:
 
 
 def new_identity() -> str:
-    """A name that no other process has had: one that starts again on the same host is somebody else."""
+    """A name that no other process has had: one that starts again on the same host is someone else."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
@@ -107,7 +159,7 @@ class Elector:
 
     @property
     def left_at(self) -> Instant | None:
-        """When whoever led before was last known to lead."""
+        """When the last leader was last known to lead."""
         return self._candidacy.left_at
 
     @property
@@ -167,7 +219,7 @@ class Elector:
     async def _release(self) -> bool:
         try:
             return await self._give_away()
-        except Conflict:  # somebody has touched it, which does not make it theirs
+        except Conflict:  # someone has touched it, which does not make it theirs
             self._candidacy.saw(await self._leases.get(), self._clock.monotonic())
             return await self._give_away()
 
@@ -197,7 +249,7 @@ class Elector:
         return ours
 
     async def _renew(self) -> bool:
-        """Renew without looking first, as a leader that nobody disturbs does."""
+        """Renew without looking first, as a leader that no one disturbs does."""
         if self._remaining() <= 0:
             return False
         try:

@@ -12,6 +12,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from hibernator.kube.backoff import asked_to_wait
+
 
 class Cause(NamedTuple):
     """One thing that the API server disliked."""
@@ -80,7 +82,7 @@ class Throttled(ApiError):
 class Unavailable(ApiError):
     """No answer, or one that says nothing about the request: try again later.
 
-    `maybe_committed` is true when a write was sent and its answer lost. Then nobody knows whether it
+    `maybe_committed` is true when a write was sent and its answer lost. Then no one knows whether it
     happened, and the only way to find out is to read.
     """
 
@@ -177,7 +179,7 @@ def from_status(
         "causes": tuple(Cause(cause.field, cause.message, cause.reason) for cause in details.causes),
     }
     message = status.message or f"the API server answered {code} without saying why"
-    rest = _rest(retry_after) or float(details.retry_after_seconds)
+    rest = min(asked_to_wait(retry_after) or 0.0, _LONGEST_REST) or float(details.retry_after_seconds)
     if code == _TOO_MANY:
         return Throttled(message, retry_after=rest or 1.0, **said)
     if status.reason == "AlreadyExists":
@@ -185,8 +187,3 @@ def from_status(
     if error := _BY_CODE.get(code):
         return error(message, **said)
     return Unavailable(message, maybe_committed=not reads, retry_after=rest or None, **said)
-
-
-def _rest(header: str) -> float:
-    """Seconds from a Retry-After header; a date in it, which API servers never send, counts as none."""
-    return min(float(header), _LONGEST_REST) if header.isdecimal() else 0.0

@@ -210,7 +210,7 @@ class Recorder:
             self._none.set()
 
     async def _write(self, noted: _Noted) -> None:
-        """Create the Event, or count it up; each time somebody else was quicker, look again."""
+        """Create the Event, or count it up; each time someone else was quicker, look again."""
         for _ in range(_TRIES):
             written = self._written.get(noted.name)
             try:
@@ -269,8 +269,8 @@ class Recorder:
 
 def _name(about: ObjectReference, *said: str) -> str:
     """A name that the same event about the same object always gets, and no other."""
-    told = "\0".join((about.uid, about.api_version, about.kind, about.namespace, about.name, *said))
-    return f"{about.name[:_LONGEST_NAME]}.{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+    identity = "\0".join((about.uid, about.api_version, about.kind, about.namespace, about.name, *said))
+    return f"{about.name[:_LONGEST_NAME]}.{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
 
 
 def _within(quiet: float, last: Instant | None, now: Instant) -> bool:

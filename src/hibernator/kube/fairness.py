@@ -67,13 +67,13 @@ class Lane:
 
 
 class Lanes:
-    """All kinds together: `shared` slots for whoever comes, and `own` more for each kind."""
+    """All kinds together: `shared` slots for all that come, and `own` more for each kind."""
 
     def __init__(self, *, shared: int = 32, own: int = 2) -> None:
         self._free = shared
         self._own = own
         self._lanes: dict[Hashable, Lane] = {}
-        self._queue: deque[Lane] = deque()  # the lanes in which somebody waits, the next first
+        self._queue: deque[Lane] = deque()  # the lanes in which someone waits, the next first
 
     def lane(self, kind: Hashable) -> Lane:
         lane = self._lanes.get(kind)
@@ -103,7 +103,7 @@ class Lanes:
             self._queue.append(lane)
 
     def admit(self) -> None:
-        """Let go whoever can, one from each lane in turn, until nobody can."""
+        """Let go all that can, one from each lane in turn, until no one can."""
         refused = 0
         while refused < len(self._queue):
             lane = self._queue.popleft()

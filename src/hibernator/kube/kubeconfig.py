@@ -136,13 +136,13 @@ def load(files: Iterable[Path], context: str | None = None) -> ResolvedContext:
     return _resolve(merged, ", ".join(str(file) for file in files) or "no file", context)
 
 
-def loads(text: str, told: str) -> ResolvedContext:
-    """The current context of a kubeconfig that is no file; `told` is what it is called in messages.
+def loads(text: str, origin: str) -> ResolvedContext:
+    """The current context of a kubeconfig that is no file; `origin` is what it is called in messages.
 
-    It comes from somebody whom nothing on this machine shall serve, so it may name no programs and no files:
+    It comes from others, whom nothing on this machine shall serve, so it may name no programs and no files:
     they would run, or be read and sent, in our name.
     """
-    place = _resolve(_parse(text, told, Path("/")), told)
+    place = _resolve(_parse(text, origin, Path("/")), origin)
     cluster, user = place.cluster, place.user
     foreign = {
         "exec": user.exec,
@@ -154,29 +154,29 @@ def loads(text: str, told: str) -> ResolvedContext:
     }
     if named := [field for field, value in foreign.items() if value]:
         raise BadCredentials(
-            f"{told} has {' and '.join(named)}, which names a program or a file; give one that has all in "
+            f"{origin} has {' and '.join(named)}, which names a program or a file; give one that has all in "
             "itself: `kubectl config view --minify --flatten`, with a token or a certificate for the user"
         )
     return place
 
 
-def _resolve(merged: _Merged, told: str, context: str | None = None) -> ResolvedContext:
+def _resolve(merged: _Merged, origin: str, context: str | None = None) -> ResolvedContext:
     name = context or merged.current
     if not name:
         raise BadCredentials(
-            f"no current-context in {told}; choose one with `kubectl config use-context NAME`, "
+            f"no current-context in {origin}; choose one with `kubectl config use-context NAME`, "
             "or point KUBECONFIG to a file that has one"
         )
     if (found := merged.contexts.get(name)) is None:
         known = ", ".join(sorted(merged.contexts)) or "none"
-        raise BadCredentials(f"context {name!r} is not in {told}; there are: {known}")
+        raise BadCredentials(f"context {name!r} is not in {origin}; there are: {known}")
     cluster = merged.clusters.get(found.cluster)
     if cluster is None or not cluster.server:
         raise BadCredentials(
-            f"context {name!r} names cluster {found.cluster!r}, which has no server in {told}"
+            f"context {name!r} names cluster {found.cluster!r}, which has no server in {origin}"
         )
     if found.user and found.user not in merged.users:
-        raise BadCredentials(f"context {name!r} names user {found.user!r}, who is not in {told}")
+        raise BadCredentials(f"context {name!r} names user {found.user!r}, who is not in {origin}")
     return ResolvedContext(name, cluster, merged.users.get(found.user, User()), found.namespace or "default")
 
 
@@ -190,17 +190,17 @@ def _read(path: Path) -> _Merged:
     return _parse(text, str(path), path.parent)
 
 
-def _parse(text: str, told: str, folder: Path) -> _Merged:
+def _parse(text: str, origin: str, folder: Path) -> _Merged:
     try:
         file = msgspec.convert(yaml.safe_load(text) or {}, _File)
     except msgspec.ValidationError as error:
-        raise BadCredentials(f"{told} is not a kubeconfig: {error}") from error
+        raise BadCredentials(f"{origin} is not a kubeconfig: {error}") from error
     except yaml.YAMLError as error:
-        raise BadCredentials(f"{told} is not a kubeconfig: {_without_content(error)}") from error
+        raise BadCredentials(f"{origin} is not a kubeconfig: {_without_content(error)}") from error
     for what, entries in (("cluster", file.clusters), ("user", file.users), ("context", file.contexts)):
         counts = Counter(entry.name for entry in entries or ())
         if twice := [name for name, count in counts.items() if count > 1]:
-            raise BadCredentials(f"{told} has more than one {what} named {twice[0]!r}; remove all but one")
+            raise BadCredentials(f"{origin} has more than one {what} named {twice[0]!r}; remove all but one")
     return _Merged(
         file.current_context,
         {entry.name: _absolute_cluster(entry.cluster, folder) for entry in file.clusters or ()},

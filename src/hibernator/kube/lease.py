@@ -3,7 +3,7 @@
 Two replicas must never both write. This is the argument:
 
 1. A holder counts from the moment at which it *began* the last request that renewed the lease (`proven`).
-   Nobody can have seen that renewal earlier.
+   No one can have seen that renewal earlier.
 2. A candidate counts from the moment at which it *had received* the lease as it is now (`since`). It takes it
    only after it stayed the same for the whole `duration`, by a write that fails if it changed meanwhile. So
    it leads at `since + duration` at the earliest, and `proven <= since`.
@@ -14,9 +14,9 @@ Clocks are compared nowhere: each side only measures how long something lasted, 
 will and need only run at about the same speed, for which there is the margin. The times inside the Lease are
 there for people.
 
-A lease that is *gone* is no free lease: somebody may have deleted it under a holder that relies on it. To see
+A lease that is *gone* is no free lease: someone may have deleted it under a holder that relies on it. To see
 it gone twice proves nothing about the time between. So a candidate makes a *vacancy*: a Lease without holder
-but with a duration, which must stay untouched for that long before anybody takes it. The former holder, if it
+but with a duration, which must stay untouched for that long before anyone takes it. The former holder, if it
 still relies on its lease, takes it back at its next renewal, and nothing happens. A Lease with neither holder
 nor duration is free at once: that is what a release leaves behind, and what an installation ships so that the
 first start need not wait.
@@ -65,7 +65,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Somebody else leads, or may still believe so."""
+    """Someone else leads, or may still believe so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Candidacy:
         self._proven = -math.inf
         self._fenced = False
         self._epoch = 0
-        self.left_at: Instant | None = None  # when whoever held it before was last known to hold it
+        self.left_at: Instant | None = None  # when the last holder was last known to hold it
 
     def saw(self, lease: Lease | None, now: float) -> None:
         """Note what an answer, received now, said of the lease."""
@@ -124,7 +124,7 @@ class Candidacy:
 
     @property
     def holder(self) -> str:
-        """Who holds the lease by what was last seen; nobody if empty."""
+        """Who holds the lease by what was last seen; no one if empty."""
         return (self._lease and self._lease.spec.holder_identity) or ""
 
     @property

@@ -23,11 +23,10 @@ import structlog
 
 from hibernator.kube.cache import Cache
 from hibernator.kube.controller import Controller
-from hibernator.kube.election import Elector
+from hibernator.kube.election import Elector, Watchdog
 from hibernator.kube.events import Recorder
 from hibernator.kube.health import Health
 from hibernator.kube.metrics import LEADER
-from hibernator.kube.watchdog import Watchdog
 
 log = structlog.get_logger(__name__)
 
@@ -72,7 +71,7 @@ class Manager:
         self._group: asyncio.TaskGroup | None = None
         self._running: list[asyncio.Task[None]] = []  # on every replica
         self._leading: list[asyncio.Task[None]] = []  # on the one that leads
-        self._why: Exception | None = None  # it must stop although nobody asked for it
+        self._why: Exception | None = None  # it must stop although no one asked for it
         self._at_lead: list[Callable[[], object]] = []
         self._at_rewind: list[Callable[[], object]] = []
         self._flushes: list[Flush] = [recorder.flush] if recorder else []
@@ -281,7 +280,7 @@ async def _flushed(flush: Flush) -> None:
     try:
         await flush(_FLUSH)
     except Exception:  # what one cannot write must keep neither the others nor the lease
-        log.exception("flush failed")
+        log.exception("unexpected error in a flush")
 
 
 async def _end(tasks: Collection[asyncio.Task[Any]], seconds: float) -> None:
@@ -291,4 +290,4 @@ async def _end(tasks: Collection[asyncio.Task[Any]], seconds: float) -> None:
     if tasks:
         _, stuck = await asyncio.wait(tasks, timeout=seconds)
         for task in stuck:
-            log.warning("does not end", task=task.get_name())
+            log.warning("task does not end", task=task.get_name())

@@ -26,7 +26,7 @@ class Metric(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """One value of a metric that is computed when somebody reads it."""
+    """One value of a metric that is computed when someone reads it."""
 
     labels: tuple[str, ...]
     value: float
@@ -58,7 +58,7 @@ RECONCILES = Metric(
     "counter",
     ("controller", "result"),
     "Reconciles by how they ended: `done`, `later` (asked to look again), `conflict`, `throttled`, `fenced`, "
-    "`transient`, `stalled` (needs a change first) or `fault` (an error that nobody expected).",
+    "`transient`, `stalled` (needs a change first) or `fault` (an unexpected error).",
 )
 RECONCILE_ERRORS = Metric(
     "hibernator_reconcile_errors_total",
@@ -219,7 +219,7 @@ class Metrics:
         self._labelled(self._gauges, metric.name, labels).set(value)
 
     def follow(self, metric: Metric, value: Callable[[], float], *labels: str) -> None:
-        """Let a gauge ask for its value when somebody reads it, which costs nothing until then."""
+        """Let a gauge ask for its value when someone reads it, which costs nothing until then."""
         self._labelled(self._gauges, metric.name, labels).set_function(value)
 
     def compute(self, metric: Metric, samples: Callable[[], Iterable[Sample]]) -> None:

@@ -1,6 +1,6 @@
 """The keys that wait to be looked at: each at most once, and never with two workers at a time.
 
-The two sets are those of client-go. A key is *dirty* from the moment somebody asks for a look until a worker
+The two sets are those of client-go. A key is *dirty* from the moment someone asks for a look until a worker
 takes it, and *taken* until that worker is done; a key that becomes dirty while it is taken waits for that
 end. So no change is missed, and a thousand changes in a row cost one look.
 
@@ -11,7 +11,7 @@ the next. (client-go would keep it and look once more for nothing.)
 What can wait a little is added as such, and lets others by who came up to a second later: what has to be
 written now goes before what only tells of it. After that second it waits like any other.
 
-Namespaces take turns. Whoever fills a queue with a thousand keys of one namespace makes nobody wait in
+Namespaces take turns. Anyone who fills a queue with a thousand keys of one namespace makes no one wait in
 another: its next key goes next. A key waits for as many others as there are namespaces, times its place among
 those of its own, so that nothing waits for ever. And no namespace has more than its share of the workers
 (`most`): looks that take long, because something behind them answers slowly, leave workers to the others.
@@ -191,7 +191,7 @@ class Queue(Generic[K]):
         self._failures.pop(key, None)
 
     async def get(self) -> K:
-        """Take the key whose turn it is; whoever takes one must say `done`."""
+        """Take the key whose turn it is; anyone who takes one must say `done`."""
         await self._permits.acquire()
         if self._closed:
             self._permits.release()  # pass the news on to the next who waits
@@ -214,7 +214,7 @@ class Queue(Generic[K]):
             self._idle.set()
 
     def close(self) -> None:
-        """Hand out nothing more and forget what waits; whoever leads next finds all of it again."""
+        """Hand out nothing more and forget what waits; the next leader finds all of it again."""
         self._closed = True
         self._ready.clear()
         self._lenient.clear()

@@ -9,7 +9,7 @@ What can go wrong here goes wrong in every cluster sooner or later, and each has
   what it counts its versions from be another past;
 * the list is older than what we know already, from an API server that lags behind: ask again;
 * the API server was restored from a backup, so that *every* list is older: believe it after a while, or as
-  soon as somebody else in this process has found it out.
+  soon as someone else in this process has found it out.
 """
 
 import asyncio

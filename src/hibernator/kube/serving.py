@@ -1,6 +1,7 @@
 """An HTTP server inside our event loop: has its port from the start, and runs until it is cancelled."""
 
 import asyncio
+import os
 import socket
 import ssl
 from collections.abc import Iterator
@@ -13,6 +14,9 @@ from starlette.types import ASGIApp
 _DRAINING: Final = 1  # seconds for requests that are being answered when the server stops
 # Go gives up an idle connection after 90 s. Were we the first to, a request could meet the end of its own.
 _KEEP_ALIVE: Final = 120
+# People in many groups have long cookies; websockets takes 8 kB by itself, and reads this when imported.
+_LONGEST_HEADER: Final = ("WEBSOCKETS_MAX_LINE_LENGTH", str(32 * 1024))
+_MOST_SAID: Final = 1024  # bytes of one message of a WebSocket: pages listen, and have nothing to say
 
 
 class CannotListenError(Exception):
@@ -22,8 +26,19 @@ class CannotListenError(Exception):
 class Server:
     """Serves an application. Without a host it listens on every address, of IPv4 and IPv6 alike."""
 
-    def __init__(self, app: ASGIApp, *, host: str = "", port: int, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        host: str = "",
+        port: int,
+        tls: ssl.SSLContext | None = None,
+        websockets: bool = False,
+        draining: int = _DRAINING,
+    ) -> None:
         self._app = app
+        self._websockets = websockets
+        self._draining = draining
         self._socket = _bound(host.strip("[]"), port)  # as IPv6 addresses are written before a port
         self._tls = tls
         self.listening = asyncio.Event()
@@ -39,16 +54,21 @@ class Server:
 
     async def run(self) -> None:
         tls = self._tls
+        if self._websockets:
+            os.environ.setdefault(*_LONGEST_HEADER)
         config = uvicorn.Config(
             self._app,
             http="h11",
-            ws="none",
+            ws="auto" if self._websockets else "none",
+            ws_max_size=_MOST_SAID,
+            ws_per_message_deflate=False,  # our messages are short, and each connection would keep a window
             lifespan="off",
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,  # it would believe the headers of whatever runs on this machine
             timeout_keep_alive=_KEEP_ALIVE,
-            timeout_graceful_shutdown=_DRAINING,
+            timeout_graceful_shutdown=self._draining,
             ssl_context_factory=None if tls is None else lambda *_: tls,
         )
         server = _Uvicorn(config, self.listening)

@@ -1,4 +1,4 @@
-"""Objects of one kind as last seen, with indexes and with whoever wants to hear of changes.
+"""Objects of one kind as last seen, with indexes and with all that want to hear of changes.
 
 Three sources tell of an object: lists, watch events, and the answers to our own writes. They overtake each
 other. What decides is the version, which the API server counts up with every write: nothing here goes back to
@@ -61,7 +61,7 @@ class Store(Generic[T]):
         self._indexes: dict[str, _Index[T]] = {}
         self._handlers: list[Handler[T]] = []
         self._rewind_handlers: list[Callable[[], object]] = []
-        self._seen = 0  # lists and watch have told everything up to this version
+        self._seen = 0  # lists and watch have brought everything up to this version
         self._written = 0  # the newest of our own writes
 
     @property
@@ -104,7 +104,7 @@ class Store(Generic[T]):
         self._rewind_handlers.append(handler)
 
     def wrote(self, obj: T) -> None:
-        """One of our own writes was answered with this; whoever looks next must see at least that."""
+        """One of our own writes was answered with this; the next reader must see at least that."""
         key = key_of(obj)
         if self._namespace and self._namespace != key[0]:
             return
@@ -159,7 +159,7 @@ class Store(Generic[T]):
         """A list tells what there is at a version. False if that is older than what was seen.
 
         With `rewound` it counts all the same: the API server was set back to an older state. All objects
-        change before anybody hears of it, so that nobody looks into a half-made store.
+        change before anyone hears of it, so that no one looks into a half-made store.
         """
         if version < self._seen and not rewound:
             return False
@@ -189,7 +189,7 @@ class Store(Generic[T]):
         return True
 
     def went_back(self) -> None:
-        """The API server was set back to an older state, and nobody knows yet."""
+        """The API server was set back to an older state, and no one knows yet."""
         for handler in self._rewind_handlers:
             handler()
 
@@ -216,7 +216,11 @@ class Store(Generic[T]):
             try:
                 handler(old, new)
             except Exception:  # noqa: BLE001 — one handler's bug must not end the watch for all others
-                _log.exception("a handler failed", resource=self.kind.resource, handler=repr(handler))
+                _log.exception(
+                    "unexpected error in a cache handler",
+                    resource=self.kind.resource,
+                    handler=repr(handler),
+                )
 
     def _report(self, key: Key, broken: Broken) -> None:
         self.undecodable[key] = broken
@@ -281,5 +285,5 @@ class _Index(Generic[T]):
         try:
             return tuple(self._by(obj))
         except Exception:  # noqa: BLE001 — likewise
-            _log.exception("an index failed", index=self._name, key=key_of(obj))
+            _log.exception("unexpected error in a cache index", index=self._name, key=key_of(obj))
             return ()

@@ -1,7 +1,7 @@
 """Requests to one API server over kept-alive connections: who may send, how long to wait, what to try again.
 
 Every request has a deadline. What only reads is tried again a few times; a write never is, because an answer
-that was lost says nothing about whether the write happened. The caller is told and finds out by reading.
+that was lost says nothing about whether the write happened. The caller gets an error and has to read.
 """
 
 import asyncio
@@ -238,10 +238,10 @@ async def _send_once(
 def _lost(call: Call, error: Exception) -> ApiError:
     """No answer, or half of one."""
     sent = not isinstance(error, _NOT_SENT)
-    return Unavailable(told(error), maybe_committed=sent and not call.reads, request=str(call))
+    return Unavailable(error_text(error), maybe_committed=sent and not call.reads, request=str(call))
 
 
-def told(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """Why there was no answer, for people."""
     match error:
         case aiohttp.ClientConnectorCertificateError():

@@ -9,9 +9,8 @@ from hibernator.api import conversion
 from hibernator.api.annotations import READ
 from hibernator.api.core import CONFIG_MAPS, ConfigMap
 from hibernator.decisions import (
-    author,
     hibernateplan_case,
-    scaler_before,
+    journal,
     scaler_mark,
     scaling,
     scheduleexception_request as request,
@@ -153,7 +152,7 @@ def test_a_deletion_after_our_write_deletes() -> None:
     assert contents(store) == set()
 
 
-def test_a_deletion_after_our_write_that_nobody_saw_is_found_by_the_next_list() -> None:
+def test_a_deletion_after_our_write_that_no_one_saw_is_found_by_the_next_list() -> None:
     store = Store(CONFIG_MAPS)
     store.replace(page(config_map("a", 3)), 9)
     store.wrote(config_map("a", 12))
@@ -269,7 +268,7 @@ def test_a_handler_sees_everything_that_came_with_the_same_list() -> None:
     assert seen == [2, 2]
 
 
-def test_a_handler_or_an_index_that_fails_harms_nobody_else() -> None:
+def test_a_handler_or_an_index_that_fails_harms_no_one_else() -> None:
     store = Store(CONFIG_MAPS)
 
     def fail(*_: object) -> NoReturn:
@@ -313,8 +312,8 @@ def test_annotations_that_no_controller_reads_are_not_kept(news: str) -> None:
 
 def test_all_annotations_that_controllers_read_are_kept() -> None:
     assert {
-        *(author.CHANGED_BY, author.RETRIED_BY, hibernateplan_case.RETRY, hibernateplan_case.LEAVE_ASLEEP),
+        *(journal.CHANGED_BY, journal.RETRIED_BY, hibernateplan_case.RETRY, hibernateplan_case.LEAVE_ASLEEP),
         *(request.REQUESTED_BY, request.REQUESTER_CLAIMS, staying.EXCLUDE, staying.FORCE_AWAKE),
         *(sleepmark.MARK, sleepmark.TRACE, scaling.KEDA_PAUSED_REPLICAS),
-        *(scaler_before.ANNOTATION, scaler_mark.ANNOTATION, conversion.ANNOTATION),
+        *(scaler_mark.BEFORE, scaler_mark.ANNOTATION, conversion.ANNOTATION),
     } == READ

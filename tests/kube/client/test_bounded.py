@@ -2,8 +2,6 @@
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -13,33 +11,10 @@ from hibernator.api.core import CONFIG_MAPS
 from hibernator.kube.client import Client
 from hibernator.kube.credentials import find
 from hibernator.kube.errors import Forbidden, Unavailable
+from support.endless import Handler, endless, serving
 from support.kubeconfigs import write_kubeconfig
 
 LARGEST = 2**20
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-@asynccontextmanager
-async def serving(handler: Handler) -> AsyncIterator[str]:
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", handler)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
-
-
-async def endless(request: web.Request) -> web.StreamResponse:
-    answer = web.StreamResponse(status=int(request.match_info["path"][-3:]))
-    await answer.prepare(request)
-    try:
-        while True:
-            await answer.write(b"[" * 65_536)
-    except (ConnectionError, asyncio.CancelledError):
-        return answer
 
 
 async def packed(_request: web.Request) -> web.StreamResponse:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hibernator.kube import errors
-from hibernator.kube.backoff import backoff
+from hibernator.kube.backoff import asked_to_wait, backoff
 from hibernator.kube.errors import Cause, from_answer
 
 
@@ -88,3 +88,20 @@ def test_waiting_doubles_with_jitter_up_to_a_limit(failures: int) -> None:
     waits = {backoff(failures) for _ in range(50)}
     assert all(longest / 2 <= wait <= longest for wait in waits)
     assert len(waits) > 1
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("", None),
+        ("0", 0.0),
+        ("120", 120.0),
+        ("1.5", None),
+        ("-1", None),
+        ("²", None),  # a digit, and no number
+        ("Wed, 21 Oct 2026 07:28:00 GMT", None),
+        ("9" * 400, float("inf")),
+    ],
+)
+def test_a_server_asks_to_wait_in_whole_seconds_or_not_at_all(header: str, seconds: float | None) -> None:
+    assert asked_to_wait(header) == seconds

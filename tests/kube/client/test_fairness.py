@@ -100,7 +100,7 @@ async def test_kinds_that_wait_take_turns_for_the_shared_slots() -> None:
     await traffic.answer_everything()
 
 
-async def test_whoever_gives_up_waiting_takes_nobodys_turn() -> None:
+async def test_whoever_gives_up_waiting_takes_no_ones_turn() -> None:
     traffic = Traffic(Lanes(shared=1, own=0))
     traffic.send("plans")
     await settle()

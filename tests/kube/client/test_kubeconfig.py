@@ -155,7 +155,7 @@ def test_a_kubeconfig_that_is_no_file_is_read_like_one() -> None:
         ("current-context: x", "", "no current-context in the Secret"),
     ],
 )
-def test_what_somebody_else_wrote_names_no_programs_and_no_files(old: str, new: str, told: str) -> None:
+def test_what_someone_else_wrote_names_no_programs_and_no_files(old: str, new: str, told: str) -> None:
     with pytest.raises(BadCredentials, match=told):
         loads(WHOLE.replace(old, new), "the Secret")
 

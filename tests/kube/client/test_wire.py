@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hibernator.api.core import CONFIG_MAPS, ConfigMap
-from hibernator.kube.shallow import TOO_DEEP, shallow
-from hibernator.kube.wire import Added, Bookmark, BrokenEvent, Deleted, Failure, wire
+from hibernator.kube.wire import TOO_DEEP, Added, Bookmark, BrokenEvent, Deleted, Failure, shallow, wire
 
 WIRE = wire(CONFIG_MAPS)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hibernator.api.core import LEASES
 from hibernator.kube.client import Client
-from hibernator.kube.watchdog import LEASE_LOST
+from hibernator.kube.election import LEASE_LOST
 from support.cluster import ClusterInTest
 from support.fleet import Fleet, Slot, fleet
 from support.replica import LEASE

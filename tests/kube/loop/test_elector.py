@@ -78,7 +78,7 @@ async def test_a_renewal_that_fails_once_is_made_up_for(
     holding.cancel()
 
 
-async def test_a_lease_that_is_touched_by_somebody_stays_with_its_holder(
+async def test_a_lease_that_is_touched_by_someone_stays_with_its_holder(
     elector: Elector, client: Client, namespace: str
 ) -> None:
     holding = asyncio.create_task(elector.hold())
@@ -134,7 +134,7 @@ async def others_look(metrics: Metrics, times: int) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_lease_that_nobody_shipped_is_made_and_taken_after_its_duration(
+async def test_a_lease_that_no_one_shipped_is_made_and_taken_after_its_duration(
     client: Client, namespace: str, metrics: Metrics
 ) -> None:
     leases = ApiLeases(client, "new", namespace)
@@ -155,7 +155,7 @@ async def test_a_release_that_fails_is_no_error(elector: Elector, proxy: FaultPr
         elector.may_write()
 
 
-async def test_a_lease_that_somebody_touched_is_released_all_the_same(
+async def test_a_lease_that_someone_touched_is_released_all_the_same(
     elector: Elector, client: Client, namespace: str
 ) -> None:
     touch = {"metadata": {"labels": {"touched": "yes"}}}

@@ -55,7 +55,7 @@ async def test_an_event_says_what_happened_to_what_and_when(
     assert (reference.api_version, reference.kind, reference.name) == ("v1", "ConfigMap", "app")
 
 
-async def test_events_wait_for_a_lull_and_then_need_nobody_to_ask_for_them(
+async def test_events_wait_for_a_lull_and_then_need_no_one_to_ask_for_them(
     client: Client, clock: ManualClock, metrics: Metrics, about: ConfigMap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(f"{Recorder.__module__}._LULL", 3600.0)

@@ -76,7 +76,7 @@ def test_a_lease_is_relied_upon_from_the_beginning_of_the_request_that_renewed_i
     assert (me.relied_upon_until, me.over_at) == (110, 114)
 
 
-def test_nobody_relies_on_a_lease_that_was_never_won(me: Candidacy) -> None:
+def test_no_one_relies_on_a_lease_that_was_never_won(me: Candidacy) -> None:
     me.saw(lease(1, "me"), now=100)
     assert me.relied_upon_until < 0
 
@@ -151,7 +151,7 @@ def test_when_the_last_holder_left_is_known_for_as_long_as_the_lease_is_held(me:
     assert me.left_at == NOW
 
 
-def test_nobody_left_a_lease_that_nobody_had(me: Candidacy) -> None:
+def test_no_one_left_a_lease_that_no_one_had(me: Candidacy) -> None:
     me.saw(lease(1, None), now=100)
     me.won(lease(2, "me", renewed=NOW), asked=115)
     assert me.left_at is None
