@@ -113,9 +113,29 @@ def analysis(**spec: Any) -> Json:
     return thing("aianalysis.kubernaut.ai/v1alpha1", "AIAnalysis", spec)
 
 
+def delivery(**spec: Any) -> Json:
+    spec = {
+        "request": {"kind": "ScheduleException", "name": "release", "uid": "5c8e"},
+        "recipient": "bob@example.com",
+        **spec,
+    }
+    return thing(PLANS, "ApprovalDelivery", spec)
+
+
 def without(document: Json, *path: str) -> Json:
     """The same document, less one field."""
     first, *rest = path
     if not rest:
         return {key: value for key, value in document.items() if key != first}
     return document | {first: without(document[first], *rest)}
+
+
+def notification(**spec: Any) -> Json:
+    """Where the events of a team's plans are sent."""
+    spec = {
+        "selector": {"matchLabels": {"team": "shop"}},
+        "onEvents": ["Start", "Failure"],
+        "sinks": [{"name": "slack", "type": "slack", "secretRef": {"name": "notify", "key": "config"}}],
+        **spec,
+    }
+    return thing(PLANS, "HibernateNotification", spec)

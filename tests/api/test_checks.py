@@ -235,7 +235,7 @@ def test_what_the_api_server_prints_can_be_checked_again() -> None:
             "Write hibernator.ardikabs.com/v1alpha1.",
         ),
         ("hibernator.ardikabs.com/v1alpha1", "HibernationPlan", "kind", "Did you mean HibernatePlan?"),
-        ("hibernator.ardikabs.com/v1alpha1", "Pod", "kind", "Write one of CloudProvider, "),
+        ("hibernator.ardikabs.com/v1alpha1", "Pod", "kind", "Write one of ApprovalDelivery, CloudProvider, "),
         ("kyklos.io/v1alpha1", "", "kind", "Write one of TimeWindowScaler."),
     ],
 )

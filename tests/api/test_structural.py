@@ -67,7 +67,7 @@ def told(**fields: Any) -> list[Problem]:
         (
             {"replicas": 1.5},
             "spec.replicas",
-            "it must be a whole number, not a number",
+            "it must be a whole number, not a fraction",
             "Write a whole number.",
         ),
         ({"replicas": -1}, "spec.replicas", "-1 is too small", "Write 0 or more."),
@@ -125,7 +125,12 @@ def told(**fields: Any) -> list[Problem]:
             "Write it as in the reference.",
         ),
         ({"count": -1}, "spec.count", "-1 is too small", "Write 0 or more."),
-        ({"count": 1.5}, "spec.count", "it must be a whole number or text, not a number", "Write a number."),
+        (
+            {"count": 1.5},
+            "spec.count",
+            "it must be a whole number or text, not a fraction",
+            "Write a number.",
+        ),
         ({"time_zone": "UTC"}, "spec.time_zone", "there is no such field", "Remove it."),
         ({"replica": 3}, "spec.replica", "there is no such field", "Did you mean replicas?"),
         ({"Start": "08:00"}, "spec.Start", "there is no such field", "Did you mean start?"),

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from hibernator.api.kind import Kind
 from hibernator.api.meta import (
     Conditions,
+    Journal,
     LocalReference,
     Model,
     Object,
@@ -86,8 +87,10 @@ class AIAnalysisStatus(Model):
     remediation_approval_request_ref: Annotated[
         LocalReference | None, says("The RemediationApprovalRequest that asks them.")
     ] = None
+    adopted_by: Annotated[str, says("The uid of the RemediationRequest that owns it.", maxLength=64)] = ""
     observed_generation: ObservedGeneration = None
     conditions: Conditions = ()
+    journal: Journal = ()
 
 
 class AIAnalysis(Object, kw_only=True):

@@ -1,7 +1,7 @@
 """What v1beta1 of a TimeWindowScaler says and v1alpha1 cannot, in the form in which it is put aside.
 
-Each window is remembered as v1alpha1 shows it. So whoever edits through v1alpha1 keeps what that version does
-not show: a window is the same one when at least two of its days, start, end and replicas are as they were,
+Each window is remembered as v1alpha1 shows it. So an edit through v1alpha1 keeps what that version does not
+show: a window is the same one when at least two of its days, start, end and replicas are as they were,
 the most alike first, then in their order. Its zone stays; its share or measured number stays until someone
 writes another number of replicas.
 """
@@ -22,7 +22,7 @@ _Zone = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
 class _Strict(Model, forbid_unknown_fields=True):
-    """A part of the annotation. Anybody can write to it, so it is held to all that the CRD says."""
+    """A part of the annotation. Anyone can write to it, so it is held to all that the CRD says."""
 
 
 class _Prometheus(_Strict):

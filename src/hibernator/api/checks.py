@@ -14,6 +14,7 @@ from hibernator.api.kind import Kind
 from hibernator.api.kinds import all_kinds
 from hibernator.api.meta import OBJECT_NAME, SHORT_NAME
 from hibernator.api.plan_checks import Document, block, check_plan, entries, text, texts
+from hibernator.api.policy_checks import check_policy, check_threshold
 from hibernator.api.problem import Problem
 from hibernator.api.schema import Schema, schema_of_object
 from hibernator.api.structural import MOST_PROBLEMS, check, guess
@@ -113,7 +114,7 @@ def _own_namespace(*path: str) -> Callable[[Document], Iterator[Problem]]:
 
 
 def _measured(document: Document) -> Iterator[Problem]:
-    """Check what only v1beta1 of a scaler has; in v1alpha1 it is unknown, which was told already."""
+    """Check what only v1beta1 of a scaler has; in v1alpha1 it is unknown, which was reported already."""
     if not text(document, "apiVersion").endswith("/v1beta1"):
         return
     for index, window in entries(document, "spec", "windows"):
@@ -140,7 +141,7 @@ def _approvers(document: Document) -> Iterator[Problem]:
             "no approver is named",
             "Set approverEmails or approvalRequiredRoles.",
         )
-    yield from _threshold(spec.get("approvalThreshold"), number)
+    yield from check_threshold(spec.get("approvalThreshold"), number, "spec.approvalThreshold")
     seen: dict[str, str] = {}
     for index, email in enumerate(emails):
         first = seen.setdefault(email.lower(), email)
@@ -148,21 +149,6 @@ def _approvers(document: Document) -> Iterator[Problem]:
             yield Problem(
                 f"spec.approverEmails[{index}]", email, f"it is the same person as {first}", "Remove it."
             )
-
-
-def _threshold(threshold: Any, approvers: int) -> Iterator[Problem]:
-    path = "spec.approvalThreshold"
-    if isinstance(threshold, str) and threshold != "all":
-        yield Problem(path, threshold, "it must be all or a number", "Write all, or a number from 1 on.")
-    elif isinstance(threshold, int) and threshold < 1:
-        yield Problem(path, threshold, "it must be at least one", "Write all, or a number from 1 on.")
-    elif isinstance(threshold, int) and threshold > approvers:
-        yield Problem(
-            path,
-            threshold,
-            f"more approvals are asked for than there are approvers ({approvers})",
-            f"Write {approvers} or less, or add approvers." if approvers else "Add approvers, or remove it.",
-        )
 
 
 def _cloud(document: Document) -> Iterator[Problem]:
@@ -210,11 +196,20 @@ def _decisions(document: Document) -> Iterator[Problem]:
         )
 
 
+def _quiet_hours(document: Document) -> Iterator[Problem]:
+    quiet = block(document, "spec", "quietHours")
+    start, end = text(quiet, "start"), text(quiet, "end")
+    if start and start.zfill(5) == end.zfill(5):
+        yield Problem("spec.quietHours", start, "start must not equal end", "Write another end.")
+
+
 _CHECKS: Mapping[str, tuple[Callable[[Document], Iterator[Problem]], ...]] = {
     "HibernatePlan": (check_plan,),
     "ScheduleException": (_own_namespace("spec", "planRef", "namespace"), _approvers),
     "TimeWindowScaler": (_own_namespace("spec", "targetRef", "namespace"), _measured),
+    "ExceptionPolicy": (check_policy,),
     "CloudProvider": (_cloud,),
     "K8SCluster": (_cluster,),
+    "HibernateNotification": (_quiet_hours,),
     "RemediationApprovalRequest": (_decisions,),
 }

@@ -7,11 +7,9 @@ import msgspec
 from hibernator.api.kind import DOMAIN, Kind
 from hibernator.api.meta import (
     AllowedNamespaces,
-    Conditions,
-    Journal,
     Model,
     Object,
-    ObservedGeneration,
+    ReadyStatus,
     SecretReference,
     rule,
     says,
@@ -92,18 +90,12 @@ class CloudProviderSpec(Model):
     allowed_namespaces: AllowedNamespaces = ()
 
 
-class CloudProviderStatus(Model):
-    observed_generation: ObservedGeneration = None
-    conditions: Conditions = ()
-    journal: Journal = ()
-
-
 class CloudProvider(Object, kw_only=True):
     """An account at a cloud whose resources can sleep."""
 
     spec: Annotated[CloudProviderSpec, says("Which account it is, and how to get in.")]
-    status: Annotated[CloudProviderStatus, says("Whether the credentials work, tried by the operator.")] = (
-        CloudProviderStatus()
+    status: Annotated[ReadyStatus, says("Whether the credentials work, tried by the operator.")] = (
+        ReadyStatus()
     )
 
 

@@ -74,7 +74,7 @@ def annotation_problem(scaler: TimeWindowScaler) -> Problem | None:
 def settled_annotation(scaler: TimeWindowScaler) -> str | None:
     """What the annotation has to say after edits through v1alpha1; None when there is to be none.
 
-    Until somebody writes it, a number that is set back to what it was brings back the share behind it.
+    Until someone writes it, a number that is set back to what it was brings back the share behind it.
     """
     annotations = scaler.metadata.annotations
     parts = _read(annotations)

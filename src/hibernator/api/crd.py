@@ -67,7 +67,7 @@ def _column(column: Column) -> dict[str, Any]:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Indents lists below their key, as everybody does by hand, and never abbreviates with anchors."""
+    """Indents lists below their key, as everyone does by hand, and never abbreviates with anchors."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: FBT001, FBT002, ARG002 - the signature is PyYAML's
         super().increase_indent(flow, indentless=False)

@@ -20,7 +20,9 @@ from hibernator.api.windows import (
 )
 
 PlanHolidayMode = Literal["ignore", "sleep-all-day", "stay-awake"]
-BuiltInType = Literal["workloadscaler", "karpenter", "ec2", "asg", "rds", "eks", "gke", "cloudsql", "noop"]
+BuiltInType = Literal[
+    "workloadscaler", "patches", "karpenter", "ec2", "asg", "rds", "eks", "gke", "cloudsql", "noop"
+]
 PLUGIN_TYPE = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+"
 StrategyType = Literal["Sequential", "Parallel", "DAG", "Staged"]
 BehaviorMode = Literal["Strict", "BestEffort"]
@@ -97,6 +99,13 @@ class Target(Model):
             "connectorRef.kind must be K8SCluster for this type of target",
             naming="'connectorRef.kind must be K8SCluster for a target of type ' + self.type",
             field=".connectorRef.kind",
+        ),
+        rule(
+            "self.type != 'patches' || !has(self.connectorRef)",
+            "a target of type patches has no connectorRef: it works in the operator's own cluster, which "
+            "knows what the author of the plan may do",
+            field=".connectorRef",
+            reason="FieldValueForbidden",
         ),
     )
 
@@ -238,7 +247,7 @@ class Behavior(Model):
         WokenByOthers,
         says(
             "What to do about a thing that others wake while the plan sleeps, as a GitOps tool may: `Leave` "
-            "it awake until the next sleep, or `SleepAgain`. Hibernator looks every quarter of an hour.",
+            "it awake until the next sleep, or `SleepAgain`. Hibernator checks every quarter of an hour.",
             default="Leave",
         ),
     ] = "Leave"

@@ -6,12 +6,10 @@ from hibernator.api.kind import DOMAIN, Kind
 from hibernator.api.meta import (
     OBJECT_NAME,
     AllowedNamespaces,
-    Conditions,
-    Journal,
     Model,
     Object,
-    ObservedGeneration,
     ProviderReference,
+    ReadyStatus,
     rule,
     says,
 )
@@ -64,19 +62,11 @@ class K8SClusterSpec(Model):
     allowed_namespaces: AllowedNamespaces = ()
 
 
-class K8SClusterStatus(Model):
-    observed_generation: ObservedGeneration = None
-    conditions: Conditions = ()
-    journal: Journal = ()
-
-
 class K8SCluster(Object, kw_only=True):
     """A Kubernetes cluster whose workloads or nodes can sleep."""
 
     spec: Annotated[K8SClusterSpec, says("Which cluster it is, and how to reach it.")]
-    status: Annotated[K8SClusterStatus, says("Whether it can be reached, tried by the operator.")] = (
-        K8SClusterStatus()
-    )
+    status: Annotated[ReadyStatus, says("Whether it can be reached, tried by the operator.")] = ReadyStatus()
 
 
 CLUSTERS = Kind(K8SCluster, DOMAIN, "v1alpha1", "K8SCluster", "k8sclusters")

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hibernator.api.aianalysis import ANALYSES
+from hibernator.api.approvaldelivery import DELIVERIES
 from hibernator.api.cloudprovider import PROVIDERS
+from hibernator.api.exceptionpolicy import EXCEPTION_POLICIES
+from hibernator.api.hibernatenotification import NOTIFICATIONS
 from hibernator.api.hibernateplan import PLANS
 from hibernator.api.k8scluster import CLUSTERS
 from hibernator.api.kind import Kind
@@ -110,6 +113,23 @@ DEFINITIONS: tuple[Definition, ...] = (
         ),
     ),
     Definition(
+        short_names=("xpol",),
+        versions=(
+            Version(
+                EXCEPTION_POLICIES,
+                columns=(
+                    Column("Roles", ".spec.require.roles", "The roles that must agree."),
+                    Column("People", ".spec.require.emails", "The people who must agree."),
+                    Column("Threshold", ".spec.require.threshold", "How many of them."),
+                    Column("Longest", ".spec.limits.maxDuration", "How long an exception may last."),
+                    READY,
+                    Column("Message", ".spec.message", "Why the policy exists.", wide=True),
+                    AGE,
+                ),
+            ),
+        ),
+    ),
+    Definition(
         versions=(
             Version(
                 PROVIDERS,
@@ -198,6 +218,37 @@ DEFINITIONS: tuple[Definition, ...] = (
                     Column("Playbook", ".spec.analysis.recommendedPlaybook", "What it recommends."),
                     Column("Reason", ".status.reason", "Why it is in that phase."),
                     Column("Message", ".status.message", "What goes on, in words.", wide=True),
+                    AGE,
+                ),
+            ),
+        ),
+    ),
+    Definition(
+        short_names=("hnotif",),
+        versions=(
+            Version(
+                NOTIFICATIONS,
+                columns=(
+                    Column("State", ".status.state", "Whether it selects anything."),
+                    Column("Events", ".spec.onEvents", "What is sent."),
+                    Column("Delivered", ".status.lastDeliveryTime", "When a message was last delivered."),
+                    READY,
+                    MESSAGE,
+                    AGE,
+                ),
+            ),
+        ),
+    ),
+    Definition(
+        versions=(
+            Version(
+                DELIVERIES,
+                columns=(
+                    Column("Kind", ".spec.request.kind", "The kind of the request."),
+                    Column("Request", ".spec.request.name", "What the person is asked about."),
+                    Column("Recipient", ".spec.recipient", "The address of the person, or the channel."),
+                    Column("Sent", condition("Delivered", "status"), "Whether everything was sent."),
+                    Column("Message", condition("Delivered", "message"), "What went wrong.", wide=True),
                     AGE,
                 ),
             ),

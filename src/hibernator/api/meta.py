@@ -210,7 +210,9 @@ class SecretReference(Model):
     ]
 
 
-MOST_UNTOLD = 500  # some 75 kB; only an object that changes that often while the database is away gets there
+MOST_UNRECORDED = (
+    500  # some 75 kB; only an object that changes that often while the database is away gets there
+)
 
 
 class Transition(Model):
@@ -221,14 +223,30 @@ class Transition(Model):
     data: Annotated[Mapping[str, int | str], says("What belongs to it, by name.")] = msgspec.field(
         default_factory=dict
     )
+    identity: Annotated[
+        tuple[Annotated[str, says("A part of it.", maxLength=512)], ...] | None,
+        says(
+            "What sets it apart from others of its type in the audit trail; without it, number and time do.",
+            maxItems=4,
+            x_kubernetes_list_type="atomic",
+        ),
+    ] = None
 
 
 Journal = Annotated[
     tuple[Transition, ...],
     says(
         "What happened last, and all that the audit trail does not have yet.",
-        maxItems=MOST_UNTOLD,
+        maxItems=MOST_UNRECORDED,
         x_kubernetes_list_type="map",
         x_kubernetes_list_map_keys=["number"],
     ),
 ]
+
+
+class ReadyStatus(Model):
+    """The status of a kind of which there is one thing to say: whether it is ready."""
+
+    observed_generation: ObservedGeneration = None
+    conditions: Conditions = ()
+    journal: Journal = ()

@@ -5,7 +5,7 @@ value of another field. `validate`, admission and the executors use these types 
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -92,6 +92,38 @@ class WorkloadScalerParameters(Model):
         ),
     ] = 0
     await_completion: Await = None
+
+
+class PatchesParameters(Model):
+    """Objects of one kind that sleep by a JSON patch, which is taken back when they wake."""
+
+    namespace: Annotated[NamespaceSelector, says("The namespaces whose objects sleep: at most 10 by name.")]
+    api_version: Annotated[
+        str,
+        says(
+            "The group and version of the kind, such as `postgresql.cnpg.io/v1`.",
+            pattern=r"^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[0-9][a-z0-9]*$",
+            maxLength=253,
+        ),
+    ]
+    resource: Annotated[
+        str,
+        says(
+            "The kind by its plural, as roles name it, such as `clusters`: `kubectl api-resources` shows it.",
+            pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+            maxLength=63,
+        ),
+    ]
+    patch: Annotated[
+        Any,
+        says(
+            "The JSON patch (RFC 6902) that puts an object to sleep, as a list or as text in YAML. It "
+            "changes fields of `spec`, single labels and single annotations."
+        ),
+    ]
+    selector: Annotated[LabelSelector | None, says("Which objects of those namespaces; all when absent.")] = (
+        None
+    )
 
 
 class KarpenterParameters(Model):
@@ -219,6 +251,7 @@ class NoopParameters(Model):
 
 PARAMETERS: Mapping[str, type[Model]] = {
     "workloadscaler": WorkloadScalerParameters,
+    "patches": PatchesParameters,
     "karpenter": KarpenterParameters,
     "ec2": Ec2Parameters,
     "asg": AsgParameters,

@@ -1,8 +1,8 @@
-"""How people, their roles and their words appear in the API, wherever somebody must agree to something."""
+"""How people, their roles and their words appear in the API, wherever someone must agree to something."""
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from hibernator.api.meta import Model, says
 
@@ -36,6 +36,23 @@ Channel = Annotated[
     str, says("Through what it came, such as `kubectl`, `slack`, `link` or `dashboard`.", maxLength=64)
 ]
 Words = Annotated[str, says("Why, in words.", maxLength=1024)]
+
+
+# The channels of the web process, which finds out who a person is; through the others the API server does.
+DOORS: Final = ("slack", "link", "dashboard")
+
+
+class KnownBy(Model):
+    """How the web process knew who decided. Only its account may write this."""
+
+    issuer: Annotated[
+        str, says("Who vouched for them: an OIDC issuer, or the entity id of a SAML provider.", maxLength=512)
+    ]
+    subject: Annotated[str, says("Under which name that issuer knows them.", maxLength=512)]
+    email: Annotated[Email, says("Their address, as the issuer has verified it.")]
+    session: Annotated[str, says("The session in which they decided.", maxLength=128)] = ""
+    address: Annotated[str, says("The IP address from which they decided.", maxLength=64)] = ""
+    user_agent: Annotated[str, says("What their browser says it is.", maxLength=256)] = ""
 
 
 class ApproverLevel(Model):

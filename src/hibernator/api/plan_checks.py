@@ -11,6 +11,7 @@ from itertools import islice, pairwise
 from typing import Any
 
 from hibernator.api.parameters import PARAMETERS
+from hibernator.api.patching import MOST_NAMESPACES, group_of, patch_problems, refusal
 from hibernator.api.planstatus import LONGEST_NAME
 from hibernator.api.problem import Problem
 from hibernator.api.schema import Schema, schema_of
@@ -63,6 +64,10 @@ def check_parameters(kind: str, parameters: Document, connector: Document, path:
         case "workloadscaler":
             yield from _namespaces(_selector(parameters, "namespace"), f"{path}.namespace")
             yield from _expressions(block(parameters, "workloadSelector"), f"{path}.workloadSelector")
+        case "patches":
+            yield from _namespaces(_selector(parameters, "namespace"), f"{path}.namespace")
+            yield from _expressions(block(parameters, "selector"), f"{path}.selector")
+            yield from _patches(parameters, path)
         case "karpenter":
             yield from _some(parameters, ("nodePools", "selector"), path, "node pools")
             yield from _expressions(block(parameters, "selector"), f"{path}.selector")
@@ -84,7 +89,7 @@ def _schema(kind: str) -> Schema:
 
 
 def _selector(parameters: Document, name: str = "selector") -> Document | None:
-    """Find a required selector. Where there is none, that has already been told."""
+    """Find a required selector. Where there is none, that has already been reported."""
     found = parameters.get(name)
     return found if isinstance(found, dict) else None
 
@@ -130,6 +135,17 @@ def _expressions(selector: Document, path: str) -> Iterator[Problem]:
             yield Problem(place, values, f"{operator} compares with no values", "Remove values.")
 
 
+def _patches(parameters: Document, path: str) -> Iterator[Problem]:
+    group, resource = group_of(text(parameters, "apiVersion")), text(parameters, "resource")
+    if resource and (why := refusal(group, resource)):
+        named = f"{resource}.{group}" if group else resource
+        yield Problem(
+            f"{path}.resource", resource, f"{named} are not patched: {why}", "Name another resource."
+        )
+    if (patch := parameters.get("patch")) is not None:
+        yield from patch_problems(patch, f"{path}.patch")
+
+
 def _databases(selector: Document | None, path: str) -> Iterator[Problem]:
     if selector is None:
         return
@@ -173,7 +189,7 @@ _IN_CLUSTERS = frozenset({"workloadscaler", "karpenter"})
 
 
 def check_plan(document: Document) -> Iterator[Problem]:
-    """Tell what does not fit together: as much of it as anybody reads."""
+    """Tell what does not fit together: as much of it as anyone reads."""
     return islice(_everything(document), MOST_PROBLEMS)
 
 
@@ -188,6 +204,7 @@ def _everything(document: Document) -> Iterator[Problem]:
         )
     for index, target in entries(document, "spec", "targets"):
         yield from _target(target, f"spec.targets[{index}]")
+    yield from _patched_namespaces(document)
     strategy = block(document, "spec", "execution", "strategy")
     targets = [text(target, "name") for _, target in entries(document, "spec", "targets")]
     yield from _shape(strategy)
@@ -213,7 +230,30 @@ def _target(target: Document, path: str) -> Iterator[Problem]:
             f"a target of type {kind} is reached through a {wanted}",
             f"Refer to a {wanted}.",
         )
+    if kind == "patches" and connector:
+        yield Problem(
+            f"{path}.connectorRef",
+            connector,
+            "a target of type patches works in the operator's own cluster",
+            "Remove connectorRef. In another cluster, let an operator there do it.",
+        )
     yield from check_parameters(kind, block(target, "parameters"), connector, f"{path}.parameters")
+
+
+def _patched_namespaces(document: Document) -> Iterator[Problem]:
+    named = [
+        name
+        for _, target in entries(document, "spec", "targets")
+        if text(target, "type") == "patches"
+        for name in texts(target, "parameters", "namespace", "literals")
+    ]
+    if len(named) > MOST_NAMESPACES:
+        yield Problem(
+            "spec.targets",
+            len(named),
+            f"targets of type patches name {len(named)} namespaces, for each of which rights are asked",
+            f"Keep them to {MOST_NAMESPACES} in one plan, or select namespaces by label.",
+        )
 
 
 def _shape(strategy: Document) -> Iterator[Problem]:

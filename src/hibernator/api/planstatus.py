@@ -1,5 +1,6 @@
 """How a HibernatePlan is going: the half that the operator writes."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -16,6 +17,7 @@ Result = Literal["Succeeded", "PartlyFailed", "Failed", "Aborted"]
 # Exceptions carry the name of their plan as a label, and labels are short.
 LONGEST_NAME = 63
 MOST_TARGETS = 100
+MOST_RECENT = 100
 
 
 class NextTransition(Model):
@@ -41,6 +43,10 @@ class HourlySaving(Model):
         default=None, name="memoryGiB"
     )
     nodes: Annotated[float | None, says("Machines not used.")] = None
+    machines: Annotated[
+        Mapping[str, float],
+        says("Which machines, where it is known, by region and type, such as `eu-central-1/m5.large`."),
+    ] = msgspec.field(default_factory=dict)
 
 
 class WokenByOthers(Model):
@@ -75,6 +81,15 @@ class ActiveException(Model):
     state: Annotated[str, says("Its state.")]
     applied_at: Annotated[datetime | None, says("When it became active.")] = None
     expired_at: Annotated[datetime | None, says("When it expired.")] = None
+
+
+class RecentException(Model):
+    """A ScheduleException that had an effect lately, for policies that count them: deleted ones count."""
+
+    uid: Annotated[str, says("Its uid.", maxLength=64)]
+    name: Annotated[str, says("Its name.", maxLength=253)]
+    began_at: Annotated[datetime, says("From when it held.")]
+    valid_until: Annotated[datetime, says("Until when it held, or was to hold.")]
 
 
 class OperationResult(Model):
@@ -133,6 +148,15 @@ class HibernatePlanStatus(Model):
             maxItems=10,
             x_kubernetes_list_type="map",
             x_kubernetes_list_map_keys=["name"],
+        ),
+    ] = ()
+    recent_exceptions: Annotated[
+        tuple[RecentException, ...],
+        says(
+            "The exceptions of the last seven days, also deleted ones, because ExceptionPolicies count them.",
+            maxItems=MOST_RECENT,
+            x_kubernetes_list_type="map",
+            x_kubernetes_list_map_keys=["uid"],
         ),
     ] = ()
     history: Annotated[

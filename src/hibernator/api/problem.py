@@ -1,4 +1,4 @@
-"""How a mistake in what a user wrote is told: where it is, what stands there, and what to write instead."""
+"""How a user's mistake is reported: where it is, what stands there, and what to write instead."""
 
 from typing import Any, NamedTuple
 

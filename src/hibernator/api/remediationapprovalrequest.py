@@ -10,8 +10,19 @@ import msgspec
 
 from hibernator.api.aianalysis import ApprovalContext, DeadlineSource
 from hibernator.api.kind import Kind
-from hibernator.api.meta import Conditions, LocalReference, Model, Object, ObservedGeneration, rule, says
-from hibernator.api.people import ApproverLevels, Channel, Claims, EscalateAt, Groups, User, Words
+from hibernator.api.meta import (
+    Conditions,
+    Journal,
+    LocalReference,
+    Model,
+    Object,
+    ObservedGeneration,
+    kept,
+    rule,
+    says,
+)
+from hibernator.api.people import ApproverLevels, Channel, Claims, EscalateAt, Groups, KnownBy, User, Words
+from hibernator.api.scheduleexception import Approval, RequiredApproval
 
 Decision = Literal["", "Approved", "Rejected", "Expired"]
 
@@ -27,6 +38,8 @@ class RefusedDecision(Model):
     at: Annotated[datetime, says("When the operator set it aside.")]
     reason: Annotated[str, says("Why it does not count, in one word such as `NotAsked`.", maxLength=64)]
     message: Annotated[str, says("Why it does not count, in words.", maxLength=8192)] = ""
+    via: Channel = ""
+    known_by: Annotated[KnownBy | None, says("How they were known, where the web process wrote this.")] = None
 
 
 class RemediationApprovalRequestSpec(Model):
@@ -60,11 +73,18 @@ class RemediationApprovalRequestStatus(Model):
     decided_by: Annotated[
         User, says("Who decided, as Kubernetes authenticated them; written in one go with the condition.")
     ] = ""
+    decided_for: Annotated[User, says("In whose place, by their deputy; absent for oneself.")] = ""
     decider_groups: Groups = ()
     decider_extra: Claims = msgspec.field(default_factory=dict)
+    decider_known_by: Annotated[
+        KnownBy | None, says("How they were known, where the web process wrote this.")
+    ] = None
     decided_at: Annotated[datetime | None, says("When it was decided.")] = None
     decided_via: Channel = ""
     decision_message: Words = ""
+    approval_url: Annotated[
+        str, says("Where approvers decide with a browser; written by the web process.", maxLength=2048)
+    ] = ""
     deadline_source: Annotated[DeadlineSource | None, says("Who set `requiredBy`.")] = None
     escalated_at: Annotated[datetime | None, says("When the second level was asked.")] = None
     refused: Annotated[
@@ -75,23 +95,60 @@ class RemediationApprovalRequestStatus(Model):
             maxItems=10,
         ),
     ] = ()
+    approvals: Annotated[
+        tuple[Approval, ...],
+        says(
+            "Approvals that count where ExceptionPolicies ask for more than one; only the operator writes"
+            " here, what people have decided.",
+            maxItems=20,
+            x_kubernetes_list_type="map",
+            x_kubernetes_list_map_keys=["approvedBy"],
+        ),
+    ] = ()
+    required_approvals: Annotated[
+        tuple[RequiredApproval, ...],
+        says(
+            "Who must agree by ExceptionPolicies, besides `spec.approvers`.",
+            maxItems=100,
+            x_kubernetes_list_type="atomic",
+        ),
+    ] = ()
+    channels: Annotated[
+        tuple[Annotated[str, says("A channel.", maxLength=64)], ...],
+        says(
+            "The channels through which an approval counts, as the policies say; all when absent.",
+            maxItems=6,
+            x_kubernetes_list_type="atomic",
+        ),
+    ] = ()
     message: Annotated[str, says("What goes on, in words.")] = ""
     observed_generation: ObservedGeneration = None
     conditions: Conditions = ()
+    journal: Journal = ()
 
 
 class RemediationApprovalRequest(Object, kw_only=True):
     """Asks people whether a remediation may be carried out, by a deadline."""
 
     RULES = (
-        # What does not count may go, but only into the list of what was refused.
+        rule(
+            kept("approvals"),
+            "An approval can be neither changed nor taken back",
+            field=".status",
+            reason="FieldValueForbidden",
+        ),
+        # What does not count may go, but only into the list of what was refused; and what is not enough yet
+        # into that of the approvals.
         rule(
             "!has(oldSelf.status) || !has(oldSelf.status.conditions) || oldSelf.status.conditions"
             f".filter(c, {_IS_DECISION}).all(c,"
             " (has(self.status) && has(self.status.conditions) && c in self.status.conditions)"
             f" || ({_IS_OPEN} && has(self.status) && has(self.status.refused) && self.status.refused.exists("
             "r, r.decision == c.type"
-            " && r.by == (has(oldSelf.status.decidedBy) ? oldSelf.status.decidedBy : ''))))",
+            " && r.by == (has(oldSelf.status.decidedBy) ? oldSelf.status.decidedBy : '')))"
+            f" || ({_IS_OPEN} && c.type == 'Approved' && has(self.status) && has(self.status.approvals)"
+            " && has(oldSelf.status.decidedBy) && self.status.approvals.exists(a,"
+            " a.approvedBy == oldSelf.status.decidedBy)))",
             "A decision can be neither changed nor taken back",
             field=".status",
             reason="FieldValueForbidden",

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from hibernator.api.kind import Kind
-from hibernator.api.meta import Conditions, LocalReference, Model, Object, ObservedGeneration, says
+from hibernator.api.meta import Conditions, Journal, LocalReference, Model, Object, ObservedGeneration, says
 
 RemediationPhase = Literal["Pending", "AwaitingApproval", "Ready", "Rejected"]
 
@@ -37,12 +37,13 @@ class RemediationRequestSpec(Model):
 class RemediationRequestStatus(Model):
     phase: Annotated[RemediationPhase | None, says("How far it is.")] = None
     message: Annotated[str, says("What goes on, in words.")] = ""
-    ai_analysis_ref: Annotated[LocalReference | None, says("The AIAnalysis that looks into it.")] = None
+    ai_analysis_ref: Annotated[LocalReference | None, says("The newest AIAnalysis of it.")] = None
     remediation_approval_request_ref: Annotated[
         LocalReference | None, says("The RemediationApprovalRequest that waits, or waited, for people.")
     ] = None
     observed_generation: ObservedGeneration = None
     conditions: Conditions = ()
+    journal: Journal = ()
 
 
 class RemediationRequest(Object):

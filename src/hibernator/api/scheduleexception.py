@@ -9,6 +9,7 @@ from hibernator.api.kind import DOMAIN, Kind
 from hibernator.api.meta import (
     OBJECT_NAME,
     Conditions,
+    Journal,
     Model,
     Object,
     ObservedGeneration,
@@ -17,7 +18,7 @@ from hibernator.api.meta import (
     says,
     unchanged,
 )
-from hibernator.api.people import Channel, Claims, Email, Groups, Role, User, Words
+from hibernator.api.people import Channel, Claims, Email, Groups, KnownBy, Role, User, Words
 from hibernator.api.planstatus import LONGEST_NAME
 from hibernator.api.windows import DURATION, OffHourWindow
 
@@ -33,6 +34,8 @@ Action = Literal[
     "activated",
     "cancelled",
     "expired",
+    "policy",
+    "escalated",
 ]
 
 
@@ -42,6 +45,35 @@ class RequiredApproval(Model):
     status: Annotated[str, says("What they said so far.", enum=["pending", "approved", "rejected"])]
     email: Annotated[Email | None, says("The person, when one was named.")] = None
     role: Annotated[Role | None, says("The role, when one was named.")] = None
+    policy: Annotated[
+        str | None,
+        says("The ExceptionPolicy that asks for it; absent where the exception itself does.", maxLength=340),
+    ] = None
+    needed: Annotated[
+        int | None,
+        says("How many of those with the same `policy` must agree; absent without one.", format="int32"),
+    ] = None
+
+
+class MatchedPolicy(Model):
+    """An ExceptionPolicy that counts for this exception."""
+
+    name: Annotated[str, says("Its name, with its namespace where that is the operator's.", maxLength=320)]
+    version: Annotated[str, says("A hash of what it says.", maxLength=128)]
+    unless: Annotated[
+        str, says("Why this policy asks for no approval; absent where it asks for one.", maxLength=1024)
+    ] = ""
+    escalated: Annotated[bool, says("Whether those of `escalateAfter` may agree by now.")] = False
+
+
+class Judged(Model):
+    """What the policies were asked about."""
+
+    spec_hash: Annotated[str, says("The hash of the spec.", maxLength=128)]
+    since: Annotated[datetime, says("Since when the spec reads like this.")]
+    let_through: Annotated[
+        bool, says("Whether it became active like this, so that later policies no longer count.")
+    ] = False
 
 
 class Approval(Model):
@@ -53,6 +85,7 @@ class Approval(Model):
     reason: Words = ""
     groups: Groups = ()
     extra: Claims = msgspec.field(default_factory=dict)
+    known_by: Annotated[KnownBy | None, says("How they were known, where the web process wrote this.")] = None
     uid: Annotated[str, says("The uid of the exception that was approved.", maxLength=64)] = ""
     spec_hash: Annotated[str, says("The hash of the spec that was approved.", maxLength=128)] = ""
 
@@ -66,6 +99,7 @@ class Rejection(Model):
     reason: Words = ""
     groups: Groups = ()
     extra: Claims = msgspec.field(default_factory=dict)
+    known_by: Annotated[KnownBy | None, says("How they were known, where the web process wrote this.")] = None
 
 
 class HistoryEntry(Model):
@@ -74,6 +108,7 @@ class HistoryEntry(Model):
     timestamp: Annotated[datetime, says("When.")]
     channel: Channel = ""
     role: Annotated[Role | None, says("In which role.")] = None
+    on_behalf_of: Annotated[User, says("In whose place, by their deputy; absent for oneself.")] = ""
     reason: Words = ""
 
 
@@ -98,6 +133,12 @@ class ScheduleExceptionStatus(Model):
     approval_progress: Annotated[
         str, says("How many of the needed approvals are there, as `1/2`, for `kubectl get`.")
     ] = ""
+    approval_deadline: Annotated[
+        datetime | None, says("By when it must be approved; absent when no approval is needed.")
+    ] = None
+    approval_url: Annotated[
+        str, says("Where approvers decide with a browser; written by the web process.", maxLength=2048)
+    ] = ""
     applied_at: Annotated[datetime | None, says("When it became active.")] = None
     expired_at: Annotated[datetime | None, says("When it expired.")] = None
     message: Annotated[str, says("What goes on, in words.")] = ""
@@ -105,8 +146,21 @@ class ScheduleExceptionStatus(Model):
     requested_at: Annotated[datetime | None, says("When it was asked for.")] = None
     required_approvals: Annotated[
         tuple[RequiredApproval, ...],
-        says("Who must agree, and what they said so far.", maxItems=40, x_kubernetes_list_type="atomic"),
+        says("Who must agree, and what they said so far.", maxItems=200, x_kubernetes_list_type="atomic"),
     ] = ()
+    policies: Annotated[
+        tuple[MatchedPolicy, ...],
+        says("The ExceptionPolicies that count for it.", maxItems=16, x_kubernetes_list_type="atomic"),
+    ] = ()
+    channels: Annotated[
+        tuple[Annotated[str, says("A channel.", maxLength=64)], ...],
+        says(
+            "The channels through which an approval counts, as the policies say; all when absent.",
+            maxItems=6,
+            x_kubernetes_list_type="atomic",
+        ),
+    ] = ()
+    judged: Annotated[Judged | None, says("Which spec the policies were asked about.")] = None
     approvals: Annotated[
         tuple[Approval, ...],
         says(
@@ -132,6 +186,7 @@ class ScheduleExceptionStatus(Model):
     impact: Annotated[Impact | None, says("What it changes.")] = None
     observed_generation: ObservedGeneration = None
     conditions: Conditions = ()
+    journal: Journal = ()
 
 
 ExceptionType = Literal["extend", "suspend", "replace"]
@@ -269,12 +324,21 @@ _FROZEN = " && ".join(
 )
 
 
+# What people are asked about by a policy, or what became active under one, stays as it was shown to them.
+_GOVERNED = (
+    "(has(oldSelf.status) && ((has(oldSelf.status.requiredApprovals)"
+    " && oldSelf.status.requiredApprovals.size() > 0) || (has(oldSelf.status.policies)"
+    " && oldSelf.status.policies.size() > 0 && has(oldSelf.status.state)"
+    " && oldSelf.status.state in ['Approved', 'Active'])))"
+)
+
+
 class ScheduleException(Object, kw_only=True):
     """Overrides the schedule of one HibernatePlan for a limited time, and then is over by itself."""
 
     RULES = (
         rule(
-            f"!oldSelf.spec.approvalRequired || oldSelf.spec.draft || ({_FROZEN})",
+            f"(!oldSelf.spec.approvalRequired && !{_GOVERNED}) || oldSelf.spec.draft || ({_FROZEN})",
             "The spec is frozen once it was submitted for approval; only cancelled may still be set. Cancel "
             "this exception and create another",
             field=".spec",

@@ -43,7 +43,7 @@ _ORDER = (
 # The API server's own idea of a date-time lets `+24:00` and `00,5` pass, which no decoder reads back.
 INSTANT = r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
 
-# And it takes any list for a date-time; whoever reads the object back would choke on it. CEL does not.
+# And it takes any list for a date-time; anyone who reads the object back would choke on it. CEL does not.
 _IS_INSTANT = rule("self >= timestamp('1000-01-01T00:00:00Z')", "it must be an instant with its zone")
 
 _PLAIN: Mapping[Any, Schema] = {

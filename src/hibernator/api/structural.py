@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from hibernator.api.exceptionpolicy import DATE, PATTERN
 from hibernator.api.meta import NAMESPACE_OR_ALL, OBJECT_NAME, SHORT_NAME
 from hibernator.api.people import EMAIL
 from hibernator.api.problem import Problem
@@ -32,6 +33,8 @@ _FORMS: Mapping[str, str] = {
     RELAXED_TIME: "Write the time as HH:MM, for example 20:00.",
     STRICT_TIME: "Write the time as HH:MM with two digits each, for example 08:00.",
     RELAXED_DAY: "Write a day of the week, for example MON or Monday.",
+    DATE: "Write a date, for example 2026-12-20.",
+    PATTERN: "Write a regular expression without groups, for example [A-Z]+-[0-9]+.",
     DURATION: "Write a duration, for example 30m, 1h30m or 3600s.",
     f"^$|{DURATION}": "Write a duration, for example 30m, 1h30m or 3600s.",
     INSTANT: "Write an instant with its zone, for example 2026-11-15T08:00:00Z.",
@@ -43,8 +46,8 @@ _FORMS: Mapping[str, str] = {
 }
 _INT32 = 2**31
 
-MOST_PROBLEMS = 50  # that are told of one document; whoever has more reads no further
-_SPARE = 64  # what is only a little too long is told of by its form too, which says more
+MOST_PROBLEMS = 50  # that are reported of one document; anyone who has more reads no further
+_SPARE = 64  # what is only a little too long is reported by its form too, which says more
 LONGEST_GUESS = 64  # characters of a word of which another could be meant
 
 
@@ -115,6 +118,8 @@ def _noun(value: Any) -> str:
     if value is None:
         return "empty"
     names = {bool: "true or false", str: "text", dict: "a block of fields", list: "a list"}
+    if isinstance(value, float) and not value.is_integer():
+        return "a fraction"
     return names.get(type(value), "a number")
 
 
@@ -153,6 +158,8 @@ def _unknown(name: str, value: Any, path: str, known: Mapping[str, Schema]) -> P
     meant = guess(name, known)
     if meant:
         fix = f"Did you mean {meant}?"
+    elif "matchLabels" in known and isinstance(value, str):  # as a Service selects
+        fix = f"Write it below matchLabels: {name}: {value}."
     elif known:
         fix = f"Remove it. The fields here are {', '.join(known)}."
     else:
@@ -208,7 +215,10 @@ def _string(schema: Schema, value: str, path: str) -> Iterator[Problem]:
     if longest is not None and len(value) > longest + _SPARE:  # no pattern is asked about that
         yield Problem(path, value, f"it is {len(value)} characters long", f"Keep it to {longest}.")
     elif pattern is not None and not _compiled(pattern).search(value):
+        alternatives = [part for part in pattern.strip("^()$").split("|") if part.isalnum()]
+        meant = guess(value, alternatives)
         fix = _FORMS.get(pattern) or schema.get("description") or "Write it as in the reference."
+        fix = f"Did you mean {meant}? {fix}" if meant else fix
         yield Problem(path, value, f"{show(value)} does not have the right form", fix)
     elif longest is not None and len(value) > longest:
         yield Problem(path, value, f"it is {len(value)} characters long", f"Keep it to {longest}.")

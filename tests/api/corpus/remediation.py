@@ -1,7 +1,7 @@
 """RemediationRequests, RemediationApprovalRequests and AIAnalyses."""
 
 from api.corpus.cases import Bad, Good
-from api.objects import analysis, approval_request, request, without
+from api.objects import analysis, approval_request, delivery, request, without
 
 GOOD = [
     Good("a request that says nothing", request()),
@@ -24,6 +24,7 @@ GOOD = [
             escalateAt="2026-12-05T09:55:00Z",
         ),
     ),
+    Good("a delivery to a person who is asked for two roles", delivery(asked=True, roles=["a", "b"])),
     Good("an analysis that is not finished", without(analysis(), "spec", "analysis")),
     Good("an analysis of a signal in a word", analysis(analysis={"confidence": 1, "signal": "OOMKilled"})),
     Good(

@@ -1,0 +1,32 @@
+"""Objects by their labels, as everywhere in Kubernetes."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import msgspec
+
+from hibernator.api.meta import Model, says
+
+
+class LabelCondition(Model):
+    key: Annotated[str, says("The label.", minLength=1, maxLength=317)]
+    operator: Annotated[
+        Literal["In", "NotIn", "Exists", "DoesNotExist"], says("How the label is compared with `values`.")
+    ]
+    values: Annotated[
+        tuple[Annotated[str, says("A value.", maxLength=63)], ...],
+        says("With `In` and `NotIn`: the values.", maxItems=32, x_kubernetes_list_type="atomic"),
+    ] = ()
+
+
+class Selector(Model):
+    """Objects by their labels; an empty selector selects all."""
+
+    match_labels: Annotated[
+        Mapping[str, Annotated[str, says("The value.", maxLength=63)]],
+        says("Labels that must all be there, with these values.", maxProperties=16),
+    ] = msgspec.field(default_factory=dict)
+    match_expressions: Annotated[
+        tuple[LabelCondition, ...],
+        says("Conditions on labels that must all hold.", maxItems=16, x_kubernetes_list_type="atomic"),
+    ] = ()
