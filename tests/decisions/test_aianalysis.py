@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from whenever import Instant, TimeDelta
 
 from hibernator.api.aianalysis import AIAnalysis
+from hibernator.api.meta import LocalReference
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
-from hibernator.decisions.aianalysis import Decision, Seen, _after, decide
+from hibernator.decisions.aianalysis import Decision, Seen, _after, decide, needs_policy
 from hibernator.decisions.conditions import find
 from hibernator.decisions.rego import Answer, Broken, Wishes, read_answer, read_namespace
 
@@ -148,7 +149,7 @@ def test_the_next_level_is_asked_at_half_time_where_nothing_else_was_said() -> N
     part=st.floats(0.001, 0.999),
     micros=st.integers(0, 999_999),
 )
-def test_nobody_gets_less_time_than_was_promised(seconds: float, part: float, micros: int) -> None:
+def test_no_one_gets_less_time_than_was_promised(seconds: float, part: float, micros: int) -> None:
     now = NOW + TimeDelta(microseconds=micros)
     levels = read_namespace({"approversL1": "a", "approversL2": "b"})[0].approvers
     status = judged(now=now, namespace=Wishes(seconds=seconds, approvers=levels, escalate_after=part)).status
@@ -176,12 +177,12 @@ def test_what_the_namespace_says_wrongly_is_told() -> None:
     ],
 )
 def test_the_request_decides(decision: str, *, recorded: bool, phase: str, reason: str) -> None:
-    seen = Seen(analysis=waiting(), request=request(decision, decidedBy="bob"), recorded=recorded)
+    seen = Seen(analysis=waiting(), request=request(decision, decidedBy="bob"), on_record=recorded)
     assert after(seen, NOW) == (phase, reason)
 
 
 def test_an_approval_that_came_in_time_counts_also_when_its_record_comes_late() -> None:
-    seen = Seen(analysis=waiting(), request=request("Approved", decidedBy="bob"), recorded=False)
+    seen = Seen(analysis=waiting(), request=request("Approved", decidedBy="bob"), on_record=False)
     late = DEADLINE.add(hours=1)
     assert after(seen, late) == ("Approving", "AwaitingRecord")
     assert decide(seen, late).after == 10.0
@@ -194,7 +195,7 @@ def test_without_a_request_time_runs_out_at_the_deadline() -> None:
     assert after(seen, DEADLINE) == ("Rejected", "ApprovalTimeout")
 
 
-def test_with_a_request_its_word_is_waited_for_half_a_minute_longer() -> None:
+def test_with_a_request_its_decision_is_waited_for_half_a_minute_longer() -> None:
     seen = Seen(analysis=waiting(), request=request())
     assert after(seen, DEADLINE) == ("Approving", "MediumConfidence")
     assert decide(seen, NOW).after == 930.0
@@ -209,7 +210,7 @@ def test_what_is_over_stays_as_it_was() -> None:
     )
 
 
-def test_one_that_names_no_remediation_says_that_nobody_can_be_asked() -> None:
+def test_one_that_names_no_remediation_says_that_no_one_can_be_asked() -> None:
     found = analysis(remediationRequestRef=None)
     assert "names no RemediationRequest" in decide(Seen(analysis=found), NOW).status.message
 
@@ -232,3 +233,25 @@ def test_nothing_is_ready_below_eighty_percent_or_against_the_policy(confidence:
 @pytest.mark.parametrize(("seconds", "after_"), [(-5, 0.0), (0, 0.0), (5, 5.0)])
 def test_what_is_overdue_is_looked_at_at_once(seconds: int, after_: float) -> None:
     assert _after(NOW.add(seconds=seconds), NOW) == after_
+
+
+@pytest.mark.parametrize(("confidence", "needed"), [(None, False), (0.59, False), (0.6, True), (0.95, True)])
+def test_a_policy_is_asked_where_its_answer_could_matter(confidence: float | None, *, needed: bool) -> None:
+    assert needs_policy(analysis(confidence)) is needed
+
+
+def test_a_policy_is_asked_once() -> None:
+    assert not needs_policy(waiting())
+
+
+def test_an_analysis_that_is_not_finished_says_nothing_of_approvals() -> None:
+    assert [one.type for one in judged(None).status.conditions] == ["Ready"]
+
+
+def test_a_request_that_was_deleted_is_missed_and_one_that_was_not_made_yet_is_not() -> None:
+    found = waiting()
+    assert "is gone" not in decide(Seen(analysis=found), NOW).status.message
+    referring = replace(found.status, remediation_approval_request_ref=LocalReference(name="oom-1"))
+    found = replace(found, status=referring)
+    assert decide(Seen(analysis=found), NOW).status.message.endswith("The request that asked them is gone.")
+    assert "is gone" not in decide(Seen(analysis=found, request=request()), NOW).status.message

@@ -77,7 +77,7 @@ def test_of_two_who_speak_at_once_the_no_is_heard() -> None:
     assert state(request(needed=1), approval(BOB), rejection(CAROL)) == "Rejected"
 
 
-def test_a_rejection_by_somebody_who_was_not_asked_is_no_rejection() -> None:
+def test_a_rejection_by_someone_who_was_not_asked_is_no_rejection() -> None:
     assert state(request(), rejection(DAVE)) == "Pending"
 
 
@@ -91,7 +91,7 @@ def test_who_comes_after_the_end_is_told_who_decided_what_and_when() -> None:
     assert told.message == "It was rejected already, by carol at 2026-01-29T12:00:00Z (freeze)."
 
 
-def test_nobody_decides_twice() -> None:
+def test_no_one_decides_twice() -> None:
     assert refusal(request(), approval(BOB), rejection(BOB, 2)) == (
         "AlreadyDecided",
         "bob has approved it already, at 2026-01-29T12:01:00Z; that is final.",
@@ -154,7 +154,7 @@ def test_two_log_ins_that_bring_the_same_address_are_one_person() -> None:
     assert refusal(request(HEAD, requester=one), approval(two))[0] == "OwnRequest"
 
 
-def test_nobody_approves_where_nobody_knows_who_asked() -> None:
+def test_no_one_approves_where_no_one_knows_who_asked() -> None:
     assert refusal(request(requester=Person("")), approval(BOB))[0] == "RequesterUnknown"
     assert state(request(requester=Person("")), rejection(BOB)) == "Rejected"
 
@@ -192,7 +192,7 @@ def test_an_address_is_the_same_whatever_its_case_and_another_whatever_it_looks_
         ("boss@x.example", "bo\N{LATIN SMALL LETTER SHARP S}@x.example"),
     ],
 )
-def test_letters_that_only_fold_to_the_same_are_somebody_else_who_agrees_for_nobody(
+def test_letters_that_only_fold_to_the_same_are_someone_else_who_agrees_for_no_one(
     asked: str, lookalike: str
 ) -> None:
     assert refusal(request(Seat("email", asked)), approval(Person("x", lookalike)))[0] == "NotAsked"
@@ -210,7 +210,7 @@ def test_a_rejection_is_told_as_one_whatever_its_reason_says() -> None:
     )
 
 
-def test_somebody_of_each_role_must_agree() -> None:
+def test_someone_of_each_role_must_agree() -> None:
     assert state(request(HEAD, MANAGER), approval(BOB)) == "Pending"
     assert state(request(HEAD, MANAGER), approval(BOB), approval(CAROL, 2)) == "Approved"
 
@@ -231,7 +231,7 @@ def test_whoever_names_a_role_agrees_in_that_role_only() -> None:
     assert refusal(request(HEAD, MANAGER), approval(BOB, place=MANAGER))[0] == "NotAsked"
 
 
-def test_somebody_who_was_not_asked_is_told_who_was() -> None:
+def test_someone_who_was_not_asked_is_told_who_was() -> None:
     assert refusal(request(HEAD, TO_CAROL), approval(DAVE)) == (
         "NotAsked",
         "dave is not among those whose agreement is needed: engineeringHead, carol@company.com.",

@@ -8,7 +8,6 @@ from whenever import TimeDelta
 
 from hibernator.api.planstatus import ActiveException, Rest
 from hibernator.decisions.hibernateplan import active_exceptions
-from hibernator.decisions.hibernateplan_words import notices
 from support.plan_drill import Drill, all_well, failing, spec, strategy
 
 
@@ -87,18 +86,49 @@ def test_the_history_keeps_five_cycles() -> None:
     assert [cycle.cycle for cycle in drill.status.history] == [3, 4, 5, 6, 7]
 
 
-def test_each_thing_that_becomes_of_a_plan_is_told_once() -> None:
+def test_each_thing_that_becomes_of_a_plan_is_an_event_once() -> None:
     drill = Drill(spec("a", behavior={"mode": "Strict", "retries": 1}))
-    told = []
-    wanted: Rest = "Asleep"
-    for _ in range(8):
-        before = drill.status
-        decision = drill.look(wanted)
-        told += [tell.reason for tell in notices(before, drill.status)]
-        drill.work(decision, failing("a", attempts=1))
+    events = []
+    for wanted in ("Asleep",) * 8 + ("Awake",) * 3:
+        decision = drill.look("Asleep" if wanted == "Asleep" else "Awake")
+        events += [(one.type, one.reason, one.message) for one in decision.notices]
+        drill.work(decision, failing("a", attempts=1) if wanted == "Asleep" else all_well)
         if not decision.runs:
             drill.now += TimeDelta(seconds=66)
-    assert told == ["SleepStarted", "TargetRetried", "SleepCompleted"]
+    assert events == [
+        ("Normal", "SleepStarted", "Going to sleep (cycle 1)."),
+        ("Warning", "TargetRetried", "a: a failed. Tried again after 1 min."),
+        ("Normal", "SleepCompleted", "Going to sleep (cycle 1): 1 target done, 0 failed, after 66 s."),
+        ("Normal", "WakeStarted", "Waking up (cycle 1)."),
+        ("Normal", "WakeCompleted", "Waking up (cycle 1): 1 target done, 0 failed, after 0 s."),
+    ]
+
+
+def test_what_fails_while_others_go_on_is_an_event_and_so_is_the_end() -> None:
+    sequential = strategy("Sequential")
+    drill = Drill(spec("a", "b", execution=sequential, behavior={"mode": "BestEffort", "retries": 0}))
+    events: list[tuple[str, str, str]] = []
+    while not events or events[-1][1] != "SleepFailed":
+        decision = drill.look("Asleep")
+        events += [(one.type, one.reason, one.message) for one in decision.notices]
+        drill.work(decision, failing("a"))
+    assert events == [
+        ("Normal", "SleepStarted", "Going to sleep (cycle 1)."),
+        ("Warning", "TargetFailed", "a: a failed."),
+        (
+            "Warning",
+            "SleepFailed",
+            "Going to sleep (cycle 1): 1 target done, 1 failed, after 0 s. Failed: a.",
+        ),
+    ]
+
+
+def test_a_suspension_and_its_end_are_events() -> None:
+    drill = Drill(spec("a", suspend=True))
+    suspended = drill.look("Asleep").notices
+    assert [one.reason for one in suspended] == ["Suspended"]
+    drill.spec, drill.generation = spec("a"), 2
+    assert [one.reason for one in drill.look("Awake").notices] == ["Resumed"]
 
 
 def test_of_the_exceptions_ten_are_shown_and_the_active_one_always() -> None:

@@ -121,7 +121,7 @@ def test_mistakes_stop_everything_and_are_told() -> None:
     assert "Europe/Berlin" in degraded.message
 
 
-def test_mistakes_elsewhere_than_in_the_schedule_keep_nobody_asleep() -> None:
+def test_mistakes_elsewhere_than_in_the_schedule_keep_no_one_asleep() -> None:
     drill = Drill(spec("a"))
     drill.go("Asleep")
     drill.problems = (Problem("spec.targets[0].parameters", {}, "it is unknown", "Correct it."),)

@@ -156,6 +156,15 @@ def test_a_waking_that_failed_for_good_begins_again_by_itself_every_half_hour(
     assert drill.kept == set()
 
 
+def test_a_waking_that_failed_for_good_begins_again_although_the_clock_was_set_back() -> None:
+    drill = Drill(spec("a", "b"))
+    drill.go("Asleep")
+    drill.go("Awake", failing("b", state="hopeless"))
+    drill.now -= TimeDelta(hours=24 * 30)
+    drill.go("Awake")
+    assert drill.kept == set()
+
+
 def test_a_sleep_that_failed_for_good_is_left_at_that() -> None:
     drill = Drill(spec("a", "b"))
     assert drill.go("Asleep", failing("a", state="hopeless")).after > 80_000
@@ -203,3 +212,49 @@ def test_a_waking_without_restore_data_is_tried_again_and_holds_up_a_deletion() 
     drill.now += TimeDelta(minutes=31)
     drill.go("Awake")
     assert drill.look("Awake").release
+
+
+@pytest.mark.parametrize(
+    ("strays", "words"),
+    [
+        (("a",), "1 item bears the mark of this plan, which is awake: a. See"),
+        (("a", "b"), "2 items bear the mark of this plan, which is awake: a, b. See"),
+    ],
+)
+def test_strays_are_counted_in_words(strays: tuple[str, ...], words: str) -> None:
+    drill = Drill(spec("a"), strays=strays)
+    drill.look("Awake")
+    assert any(words in one.message for one in drill.status.conditions)
+
+
+def test_a_long_value_asks_for_a_retry_only_once_too() -> None:
+    drill = Drill(spec("a", behavior={"mode": "Strict", "retries": 0}))
+    drill.go("Asleep", failing("a"))
+    drill.annotations = {RETRY: "x" * 65}
+    drill.go("Asleep", failing("a"))
+    assert drill.status.retried == "x" * 64
+    assert drill.look("Asleep").runs == ()
+
+
+def test_an_operation_that_ends_names_what_failed_and_nothing_else() -> None:
+    drill = Drill(spec("a", "b", "c", behavior={"mode": "BestEffort", "retries": 0}))
+    drill.go("Asleep", failing("a", "c"))
+    [night] = drill.status.history
+    assert night.sleep
+    assert (night.sleep.result, night.sleep.message) == ("PartlyFailed", "Failed: a, c.")
+    assert (night.sleep.completed, night.sleep.failed) == (1, 2)
+    drill.go("Awake")
+    assert drill.status.history[-1].wake
+    assert (drill.status.history[-1].wake.result, drill.status.history[-1].wake.message) == ("Succeeded", "")
+
+
+def ready(drill: Drill, type_: str = "Ready") -> tuple[str, str]:
+    [found] = [one for one in drill.status.conditions if one.type == type_]
+    return found.status, found.reason
+
+
+def test_a_plan_is_ready_in_a_dry_run() -> None:
+    drill = Drill(spec("a", dryRun=True))
+    drill.go("Asleep")
+    assert ready(drill) == ("True", "DryRun")
+    assert ready(drill, "Degraded") == ("False", "OperationalNormal")

@@ -131,3 +131,46 @@ def test_however_much_a_workload_asks_for_the_journal_has_numbers_that_the_api_s
     ]
     assert numbers
     assert all(isinstance(number, int) and abs(number) <= 2**53 for number in numbers)
+
+
+def test_what_others_wake_in_the_second_night_takes_nothing_from_the_first() -> None:
+    drill = Drill(spec("a"))
+    for wanted, hours in (("Asleep", 10), ("Awake", 14), ("Asleep", 4)):
+        drill.go("Asleep" if wanted == "Asleep" else "Awake")
+        drill.now += TimeDelta(hours=hours)
+    first, _ = drill.status.history
+    drill.woken = (half(26),)
+    drill.go("Asleep")
+    assert drill.status.history[0] == first
+    assert len(drill.status.history) == 2
+    saving = drill.status.history[1].saving
+    assert saving
+    assert saving.cpu_cores == 1.0
+    assert core_hours(drill) == 10 * 2 + 2 * 2 + 2 * 1
+
+
+def by(name: str) -> Woken:
+    return Woken(item=name, by=name, at=None, target="a", saving=Saving(0.5, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ("abc", "a by a, b by b, c by c. Left awake until the next sleep;"),
+        ("abcd", "a by a, b by b, c by c and 1 more. Left awake until the next sleep;"),
+    ],
+)
+def test_what_others_woke_is_a_condition_that_names_three_and_goes_when_all_sleep(
+    names: str, said: str
+) -> None:
+    drill = Drill(spec("a"))
+    drill.go("Asleep")
+    drill.woken = tuple(map(by, names))
+    drill.go("Asleep")
+    [condition] = [one for one in drill.status.conditions if one.type == "WokenByOthers"]
+    assert (condition.status, condition.reason) == ("True", "ItemsAwake")
+    assert condition.message.startswith(f"Woken while the plan sleeps: {said}")
+    drill.woken = ()
+    drill.go("Asleep")
+    [condition] = [one for one in drill.status.conditions if one.type == "WokenByOthers"]
+    assert (condition.status, condition.reason) == ("False", "OperationalNormal")

@@ -7,9 +7,9 @@ from hypothesis import given, strategies as st
 from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
-from hibernator.api.meta import MOST_UNTOLD, Transition
+from hibernator.api.meta import MOST_UNRECORDED, Transition
 from hibernator.api.planstatus import HibernatePlanStatus
-from hibernator.decisions.hibernateplan_journal import journaled
+from hibernator.decisions.hibernateplan_journal import news_of
 from hibernator.decisions.journal import News, noted
 
 NOW = Instant("2026-03-02T20:00:00Z")
@@ -33,8 +33,12 @@ def test_every_entry_stays_until_it_is_on_record_and_has_a_number_of_its_own(
 
 
 def test_an_outage_without_end_costs_the_oldest_entries() -> None:
-    journal = noted((), [News("scaled")] * (MOST_UNTOLD + 3), (), NOW)
-    assert [journal[0].number, len(journal)] == [4, MOST_UNTOLD]
+    journal = noted((), [News("scaled")] * (MOST_UNRECORDED + 3), (), NOW)
+    assert [journal[0].number, len(journal)] == [4, MOST_UNRECORDED]
+
+
+def test_a_message_is_cut_to_what_the_api_server_takes() -> None:
+    assert len(noted((), [News("scaled", "m" * 5000)], (), NOW)[0].message) == 4096
 
 
 def plan(status: dict[str, Any], **spec: Any) -> HibernatePlan:
@@ -52,7 +56,7 @@ def plan(status: dict[str, Any], **spec: Any) -> HibernatePlan:
 
 def told(before: dict[str, Any], after: dict[str, Any], **spec: Any) -> list[tuple[str, str]]:
     status = msgspec.convert({"observedGeneration": 1} | after, HibernatePlanStatus)
-    found = journaled(plan(before, **spec), status, (), NOW).journal
+    found = news_of(plan(before, **spec), status)
     return [(one.type, one.message) for one in found]
 
 
@@ -98,7 +102,7 @@ def test_what_people_do_to_a_plan_is_told() -> None:
 
 def test_a_plan_that_resumes_by_itself_is_not_laid_at_anybodys_door() -> None:
     status = msgspec.convert({"observedGeneration": 1, "phase": "Active"}, HibernatePlanStatus)
-    resumed = journaled(plan({"phase": "Suspended"}, suspend=True), status, (), NOW).journal
+    resumed = news_of(plan({"phase": "Suspended"}, suspend=True), status)
     assert [(one.type, one.data) for one in resumed] == [("resumed", {"by": "suspendUntil"})]
 
 
@@ -108,7 +112,7 @@ def by_whom(before: dict[str, Any], after: dict[str, Any], generation: int, **no
     named = {f"hibernator.ardikabs.com/{key.replace('_', '-')}": value for key, value in notes.items()}
     document["metadata"] |= {"generation": generation, "annotations": named}
     status = msgspec.convert({"observedGeneration": generation} | after, HibernatePlanStatus)
-    found = journaled(msgspec.convert(document, HibernatePlan), status, (), NOW).journal
+    found = news_of(msgspec.convert(document, HibernatePlan), status)
     return {one.type: one.data.get("user", "") for one in found}
 
 

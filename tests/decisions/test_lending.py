@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from hibernator.api.cloudprovider import CloudProvider
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.k8scluster import K8SCluster
-from hibernator.decisions.lending import Connector, Name, borrowed, lends
+from hibernator.decisions.connectors import Connector, Name, borrowed, connectors_of, lends
 
 SPACES = ("team", "cloud", "other")
 
@@ -92,3 +92,8 @@ def test_more_names_never_take_a_permission_back(home: str, allowed: list[str], 
     if lends(provider(home, *allowed[1:]), to):
         assert lends(provider(home, *allowed), to)
     assert lends(provider(home, *allowed), to) == (to == home or to in allowed or "*" in allowed)
+
+
+@pytest.mark.parametrize(("namespace", "where"), [(None, "team"), ("cloud", "cloud")])
+def test_a_connector_without_a_namespace_is_beside_the_plan(namespace: str | None, where: str) -> None:
+    assert list(connectors_of(plan("K8SCluster", namespace))) == [("K8SCluster", where, "live")]

@@ -9,8 +9,10 @@ from msgspec.structs import replace
 from whenever import Instant
 
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
-from hibernator.decisions.approval import Person
-from hibernator.decisions.remediationapprovalrequest import Decision, Seen, decide
+from hibernator.decisions.approval import Absence, Person
+from hibernator.decisions.journal import CHANGED_BY, note
+from hibernator.decisions.remediationapprovalrequest import Decision, decide
+from hibernator.decisions.remediationapprovalrequest_votes import Seen
 
 NOW = Instant("2026-03-02T08:05:00Z")
 DEADLINE = Instant("2026-03-02T08:15:00Z")
@@ -76,7 +78,7 @@ def test_who_wrote_the_analysis_may_reject_it_and_others_may_approve_it() -> Non
         assert status.decision == found.status.conditions[0].type
 
 
-def test_where_nobody_knows_the_author_or_the_operator_was_told_so_anybody_approves() -> None:
+def test_where_no_one_knows_the_author_or_the_operator_was_told_so_anybody_approves() -> None:
     cases: tuple[dict[str, Any], ...] = ({}, {"author": BOB, "own_allowed": True})
     for seen in cases:
         status = asked(request("Approved"), **seen).status
@@ -120,6 +122,14 @@ def test_a_decision_after_the_deadline_is_too_late_whatever_time_it_claims(accep
     assert (status.decision, status.decided_by) == ("Expired", "")
     [late] = status.refused
     assert (late.by, late.decision, late.reason) == ("bob", "Approved", "TooLate")
+    assert status.message.endswith("The decision of bob came too late.")
+
+
+def test_a_late_decision_without_a_name_is_said_to_have_none() -> None:
+    status = asked(request("Approved", by=""), DEADLINE.add(hours=1)).status
+    assert status
+    assert status.decision == "Expired"
+    assert "The decision of an unknown user came too late." in status.message
 
 
 def test_the_first_decision_is_final() -> None:
@@ -145,7 +155,7 @@ def test_only_those_who_are_asked_count(person: Person, *, counts: bool) -> None
     assert [refused.reason for refused in status.refused] == ([] if counts else ["NotAsked"])
 
 
-def test_a_word_that_does_not_count_is_set_aside_and_others_can_still_decide() -> None:
+def test_a_decision_that_does_not_count_is_set_aside_and_others_can_still_decide() -> None:
     found = request("Approved", by="eve", spec=escalating())
     decision = asked(found, person=Person("eve"))
     status = decision.status
@@ -160,7 +170,7 @@ def test_a_word_that_does_not_count_is_set_aside_and_others_can_still_decide() -
     assert "The decision of eve was not counted." in later.status.message
 
 
-def test_a_word_without_a_name_is_set_aside() -> None:
+def test_a_decision_without_a_name_is_set_aside() -> None:
     status = asked(request("Approved", by=""), person=Person("")).status
     assert status
     assert (status.decision, [refused.reason for refused in status.refused]) == ("", ["Nameless"])
@@ -217,7 +227,7 @@ def test_a_request_that_goes_is_left_alone() -> None:
     seconds=st.integers(-900, 900),
     accepted=st.none() | st.integers(-900, 900),
 )
-def test_nobody_is_approved_without_a_word_in_time_of_somebody_asked(
+def test_no_one_is_approved_without_a_decision_in_time_of_someone_asked(
     words: tuple[str, ...], by: str, seconds: int, accepted: int | None
 ) -> None:
     now = DEADLINE.add(seconds=seconds)
@@ -240,3 +250,70 @@ def test_a_second_level_without_a_first_is_asked_at_once() -> None:
     status = asked(request(spec={"approvers": [{"level": "L2", "roles": ["lead"]}]})).status
     assert status
     assert "for one of lead." in status.message
+
+
+def test_the_journal_names_who_decided_and_no_person_where_time_ran_out() -> None:
+    for found, now, told in (
+        (request("Approved", decidedVia="cli"), NOW, {"approval.given": "bob", "approved": "bob"}),
+        (request("Rejected", decidedVia="cli"), NOW, {"rejected": "bob"}),
+        (request(), DEADLINE, {"expired": None}),
+    ):
+        status = asked(found, now).status
+        assert status is not None
+        people = {one.type: one.data.get("user") for one in status.journal}
+        assert people == {"created": ""} | told
+        assert {one.data.get("channel") for one in status.journal if one.data.get("user")} <= {"cli"}
+
+
+@pytest.mark.parametrize(
+    ("owned", "author", "by"),
+    [(True, "", {"by": "operator"}), (True, "carol", {"user": "carol"}), (False, "", {"user": ""})],
+)
+def test_a_request_that_the_operator_made_is_recorded_as_its_own(
+    author: str, by: dict[str, str], *, owned: bool
+) -> None:
+    owner = {"apiVersion": "x/v1", "kind": "X", "name": "x", "uid": "u", "controller": True}
+    document = msgspec.to_builtins(request())
+    document["metadata"] |= {"ownerReferences": [owner] if owned else []}
+    if author:
+        document["metadata"] |= {"annotations": {CHANGED_BY: note(1, author)}}
+    status = asked(msgspec.convert(document, RemediationApprovalRequest)).status
+    assert status is not None
+    made = status.journal[0]
+    assert made.type == "created"
+    assert {key: value for key, value in made.data.items() if key in {"by", "user"}} == by
+
+
+def test_after_a_decision_that_does_not_count_the_request_is_decided_again_at_once() -> None:
+    assert asked(request("Approved", spec={"approvers": LEVELS}), person=MALLORY).after == 0.0
+
+
+def test_an_approval_is_a_normal_event_and_every_other_end_a_warning() -> None:
+    ends = (request("Approved"), NOW), (request("Rejected"), NOW), (request(), DEADLINE)
+    found = [one.type for end, now in ends for one in asked(end, now).notices]
+    assert found == ["Normal", "Warning", "Warning"]
+
+
+def test_what_people_write_is_cut_to_what_the_api_server_takes() -> None:
+    document = msgspec.to_builtins(request())
+    document["status"]["conditions"] = [condition("Approved", "w" * 2000)]
+    document["status"]["decidedBy"] = "bob"
+    status = asked(msgspec.convert(document, RemediationApprovalRequest)).status
+    assert status is not None
+    assert len(status.decision_message) == 1024
+
+
+def test_a_deputy_decides_for_who_is_away_and_both_are_named() -> None:
+    absence = Absence(BOB, "dave", NOW.subtract(hours=1), NOW.add(hours=1))
+    dave = Person("dave", "dave@company.com", deputy_for=(absence,))
+    found = request("Approved", by="dave", spec={"approvers": LEVELS})
+    status = asked(found, person=dave).status
+    assert status is not None
+    assert (status.decision, status.decided_by, status.decided_for) == ("Approved", "dave", "bob@company.com")
+    assert status.message == "Approved by dave for bob@company.com: fine"
+    assert {one.data["onBehalfOf"] for one in status.journal if one.data.get("user") == "dave"} == {
+        "bob@company.com"
+    }
+    late = asked(found, person=dave, now=NOW.add(minutes=5), accepted_at=NOW.subtract(hours=2)).status
+    assert late is not None
+    assert late.refused[0].reason == "NotAsked"

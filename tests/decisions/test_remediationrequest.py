@@ -86,7 +86,7 @@ def test_an_analysis_that_belongs_to_something_else_is_left_to_it() -> None:
 
 
 @pytest.mark.parametrize("phase", [None, "Pending", "Ready", "Rejected"])
-def test_nobody_is_asked_about_an_analysis_that_needs_nobody(phase: str | None) -> None:
+def test_no_one_is_asked_about_an_analysis_that_needs_no_one(phase: str | None) -> None:
     assert orchestrated(analysis(phase=phase)).steps == ()
 
 
@@ -139,7 +139,7 @@ def test_a_request_about_an_earlier_analysis_of_the_same_name_is_not_about_this_
     assert not asks_about(request(analysis(uid="before")), analysis(uid="now"))
 
 
-def test_a_request_that_nobody_waits_for_is_dropped_unless_it_was_decided() -> None:
+def test_a_request_that_no_one_waits_for_is_dropped_unless_it_was_decided() -> None:
     orphan = request(analysis())
     assert decide(Seen(remediation=REMEDIATION, orphans=(orphan,)), NOW).steps == (Drop(orphan),)
     decided = replace(orphan, status=replace(orphan.status, decision="Approved"))
@@ -209,5 +209,5 @@ def test_a_new_phase_is_told_once_and_a_rejection_as_a_warning(phase: str, type_
 
 
 @pytest.mark.parametrize("missing", ["approvalContext", "approvalDeadline"])
-def test_nobody_is_asked_without_a_context_and_a_deadline(missing: str) -> None:
+def test_no_one_is_asked_without_a_context_and_a_deadline(missing: str) -> None:
     assert request_spec(analysis(**{name: APPROVING[name] for name in APPROVING if name != missing})) is None

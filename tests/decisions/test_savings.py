@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 from whenever import Instant, ZonedDateTime
 
-from hibernator.decisions.prices import Prices, read_prices
+from hibernator.decisions.prices import Prices, read_csv, read_prices
 from hibernator.decisions.savings import Amount, Place, Plan, Rate, Slept, Woke, count, spells
 
 SHOP = Plan("team", "shop", "uid-shop")
@@ -181,7 +181,7 @@ def test_the_custom_pricing_of_opencost_is_read_as_it_is() -> None:
         "RAM": 0.005,
         "GPU": "0.95",
     }
-    assert read_prices(document) == (Prices(cpu=0.0425, memory=0.005), [])
+    assert read_prices(document) == (Prices(cpu=0.0425, memory=0.005, lists=False), [])
 
 
 @pytest.mark.parametrize(
@@ -192,6 +192,8 @@ def test_the_custom_pricing_of_opencost_is_read_as_it_is() -> None:
         ({"cpus": 1}, "cpus", "Did you mean cpu?"),
         ({"hourly": {"cloudsq": 1}}, "hourly.cloudsq", "Did you mean cloudsql?"),
         ({"hourly": {"rds": "x"}}, "hourly.rds", "Write a number"),
+        ({"hourly": 3}, "hourly", "Did you mean hourly?"),
+        ({"cpu": "nan"}, "cpu", "Write a number"),
         ([], "", "Write cpu:"),
     ],
 )
@@ -199,3 +201,57 @@ def test_a_mistake_in_a_price_file_is_named_with_its_fix(document: object, path:
     _, (problem,) = read_prices(document)
     assert problem.path == path
     assert fix in problem.fix
+
+
+_THREE = {"eu-central-1/m5.large": 7200, "eu-central-1/x9.large": 3600}  # two of one, one of another
+
+
+def test_machines_are_worth_their_own_price_and_the_others_their_share_of_cores() -> None:
+    hour = Amount(millicores=6000 * 3600, mebibytes=0, nodes=3 * 3600, items=3 * 3600, machines=_THREE)
+    assert Prices(cpu=1.0, memory=0.0).worth("ec2", hour) == pytest.approx(2 * 0.115 + 6.0 / 3)
+    named = Prices(cpu=1.0, memory=0.0, machines={"m5.large": 0.2, "x9.large": 0.3}, lists=False)
+    assert named.worth("eks", hour) == pytest.approx(2 * 0.2 + 0.3)
+    assert Prices(cpu=1.0, memory=0.0, lists=False).worth("ec2", hour) == pytest.approx(6.0)
+
+
+def test_the_price_of_a_region_comes_before_that_of_a_type() -> None:
+    prices = Prices(machines={"m5.large": 0.1, "eu-central-1/m5.large": 0.2})
+    assert prices.machine("eu-central-1/m5.large") == 0.2
+    assert prices.machine("us-east-1/m5.large") == 0.1
+
+
+def test_a_size_costs_as_many_times_as_it_is_large() -> None:
+    prices = Prices()
+    assert prices.machine("us-east-1/t3.micro") == pytest.approx(0.0104)
+    assert prices.machine("us-east-1/m5.4xlarge") == pytest.approx(0.768)
+    assert prices.machine("us-east-1/db.m5.large") is None
+    assert prices.machine("nowhere/m5.large") is None
+
+
+def test_the_csv_of_opencost_is_read_as_it_is() -> None:
+    row = {"Region": "eu-central-1", "AssetClass": "node", "InstanceType": "m5.large"}
+    rows = [
+        row | {"MarketPriceHourly": "0.1"},
+        row | {"Region": "", "InstanceType": "metal-1", "MarketPriceHourly": "2"},
+        row | {"AssetClass": "pv", "MarketPriceHourly": "9"},
+    ]
+    prices, problems = read_csv(rows)
+    assert (prices.machines, problems) == ({"eu-central-1/m5.large": 0.1, "metal-1": 2.0}, [])
+    _, (problem,) = read_csv([{"Region": "x"}])
+    assert (problem.path, problem.message) == ("line 2", "it has no AssetClass")
+
+
+def test_amounts_add_up_machine_by_machine() -> None:
+    one = Amount(millicores=1, machines={"a/m5": 2})
+    other = Amount(items=3, machines={"a/m5": 1, "b/m6": 4})
+    assert one + other == Amount(1, 0, 0, 3, {"a/m5": 3, "b/m6": 4})
+    assert one + Amount() == one
+
+
+def test_what_nothing_is_known_of_saves_nothing() -> None:
+    night = Slept(SHOP, 0, "all", Rate()), Woke(SHOP, HOUR)
+    assert total(saved(*night, window=(0, HOUR))) == Amount()
+
+
+def test_what_costs_nothing_has_a_price() -> None:
+    assert read_prices({"cpu": 0, "memory": "0"}) == (Prices(cpu=0.0, memory=0.0, lists=False), [])

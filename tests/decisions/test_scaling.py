@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from decisions.scaler_seen import place
-from hibernator.decisions.scaling import Workload, paused_at, to_wake
+from hibernator.decisions.scaling import Horizontal, Workload, is_reached, paused_at, reachable, to_wake
 
 
 def woken(replicas: int | None, **more: Any) -> Any:
@@ -34,3 +34,46 @@ def test_what_has_no_number_is_resumed_whatever_was_kept(replicas: int | None) -
 )
 def test_what_keda_is_paused_at_is_a_number_or_nothing(text: str, replicas: int | None) -> None:
     assert paused_at(text) == replicas
+
+
+HPA = Horizontal(place=place("horizontalpodautoscalers.autoscaling"), minimum=1, maximum=4)
+
+
+@pytest.mark.parametrize(
+    ("more", "autoscaler", "wanted", "reaches"),
+    [
+        ({}, None, 9, 9),
+        ({}, HPA, 9, 4),
+        ({}, HPA, 1, 1),
+        ({}, HPA, 0, 0),
+        ({"by_node_selector": True}, None, 9, 1),
+        ({"by_suspension": True}, None, 0, 0),
+    ],
+)
+def test_an_autoscaler_and_a_kind_without_a_number_set_a_limit(
+    more: dict[str, Any], autoscaler: Horizontal | None, wanted: int, reaches: int
+) -> None:
+    workload = Workload(place=place("deployments.apps"), replicas=0, running=0, **more)
+    assert reachable(workload, autoscaler, wanted) == reaches
+
+
+@pytest.mark.parametrize(
+    ("more", "autoscaler", "wanted", "running", "reached"),
+    [
+        ({}, None, 3, 3, True),
+        ({}, None, 3, 4, False),
+        ({}, HPA, 1, 3, True),  # it has reasons of its own
+        ({}, HPA, 3, 2, False),
+        ({}, HPA, 0, 1, False),
+        ({}, HPA, 0, 0, True),
+        ({"by_suspension": True}, None, 1, 0, True),  # awake, and nothing to do
+        ({"by_suspension": True}, None, 0, 1, False),
+        ({"by_node_selector": True}, None, 0, 0, True),
+        ({"by_node_selector": True}, None, 1, 5, True),  # one for each node
+    ],
+)
+def test_a_number_is_reached_when_as_many_run(
+    more: dict[str, Any], autoscaler: Horizontal | None, wanted: int, running: int, *, reached: bool
+) -> None:
+    workload = Workload(place=place("deployments.apps"), replicas=wanted, running=running, **more)
+    assert is_reached(workload, autoscaler, wanted) is reached

@@ -169,3 +169,9 @@ def test_a_rejection_is_told_as_a_warning_and_everything_else_is_not() -> None:
     assert [notice.type for notice in look(exception()).notices] == ["Normal"]
     rejected = look(said(after(exception(**BOTH)), "reject", "bob"))
     assert [(notice.type, notice.reason) for notice in rejected.notices] == [("Warning", "Rejected")]
+
+
+def test_what_is_over_is_not_looked_at_again() -> None:
+    cancelled = after(changed(after(exception()), cancelled=True))
+    assert look(cancelled).after is None
+    assert look(after(exception(draft=True))).after is None

@@ -1,10 +1,11 @@
-"""Whose word counts for an exception, and until when."""
+"""Whose decision counts for an exception, and until when."""
 
 import msgspec
 from whenever import Instant
 
-from decisions.exception_seen import BOTH, NOW, actions, after, changed, exception, look, said
-from hibernator.decisions.scheduleexception_request import Rules
+from decisions.exception_seen import BOTH, NOW, PEOPLE, actions, after, changed, exception, look, said
+from decisions.policies import MANAGER, policy
+from hibernator.decisions.scheduleexception_request import Rules, needs_approval, request_of
 
 
 def test_an_exception_that_needs_approval_waits_for_everyone_by_name() -> None:
@@ -71,14 +72,14 @@ def test_what_was_heard_in_time_stays_in_time() -> None:
     assert [entry.timestamp.hour for entry in found.status.history if entry.action == "approved"] == [11, 12]
 
 
-def test_nobody_overtakes_a_rejection_by_an_earlier_date() -> None:
+def test_no_one_overtakes_a_rejection_by_an_earlier_date() -> None:
     asked = after(exception(**BOTH, approvalThreshold=1))
     rejected = said(asked, "reject", "carol", rejectedAt="2026-01-29T10:20:00Z")
     both = said(rejected, "approve", "bob", approvedAt="2026-01-29T10:00:01Z")
     assert after(both, now=NOW.add(hours=1)).status.state == "Rejected"
 
 
-def test_a_word_that_does_not_count_is_told_with_why() -> None:
+def test_a_decision_that_does_not_count_is_told_with_why() -> None:
     found = after(said(after(exception(**BOTH)), "approve", "alice"))
     assert found.status.state == "Pending"
     assert (
@@ -95,7 +96,7 @@ def test_an_approval_of_another_spec_or_object_does_not_count() -> None:
         assert after(said(asked, "approve", "bob", **stale)).status.approval_progress == "0/2"
 
 
-def test_nobody_approves_what_nobody_is_known_to_have_asked_for() -> None:
+def test_no_one_approves_what_no_one_is_known_to_have_asked_for() -> None:
     found = exception(**BOTH)
     metadata = msgspec.structs.replace(found.metadata, annotations={})
     found = said(msgspec.structs.replace(found, metadata=metadata), "approve", "bob")
@@ -119,7 +120,7 @@ def test_the_patience_is_a_setting() -> None:
     assert impatient.status.state == "Rejected"
 
 
-def test_what_nobody_approved_in_its_time_expires() -> None:
+def test_what_no_one_approved_in_its_time_expires() -> None:
     found = after(exception(**BOTH, validUntil="2026-02-01T00:00:00Z"))
     over = after(found, now=Instant(found.spec.valid_until)).status
     assert (over.state, over.applied_at) == ("Expired", None)
@@ -133,13 +134,34 @@ def test_an_approval_given_to_a_draft_does_not_count_for_what_it_became() -> Non
 
 
 def test_what_was_agreed_to_becomes_active_only_once_it_is_on_record() -> None:
-    asked = after(exception(**BOTH), recorded=False)
+    asked = after(exception(**BOTH), on_record=False)
     assert asked.status.conditions[0].reason == "AwaitingApproval"
-    agreed = after(said(said(asked, "approve", "bob"), "approve", "carol"), recorded=False)
+    agreed = after(said(said(asked, "approve", "bob"), "approve", "carol"), on_record=False)
     assert (agreed.status.state, agreed.status.approval_state) == ("Approved", "Approved")
     assert agreed.status.conditions[0].reason == "AwaitingRecord"
-    assert look(agreed, recorded=False).after == 10.0
-    away = look(agreed, recorded=False, away=True).status
+    assert look(agreed, on_record=False).after == 10.0
+    away = look(agreed, on_record=False, away=True).status
     assert away is not None
     assert away.message.startswith("Everyone has agreed, but the audit database cannot be used now")
     assert after(agreed).status.state == "Active"
+
+
+def test_where_no_approver_is_named_an_approval_is_missing_all_the_same() -> None:
+    """The API server refuses such an exception; one that is there waits, and does not become active."""
+    found = after(exception(approvalRequired=True))
+    assert (found.status.state, found.status.approval_progress) == ("Pending", "0/1")
+
+
+def test_people_are_asked_because_the_exception_or_a_policy_says_so() -> None:
+    assert needs_approval(exception(**BOTH))
+    assert needs_approval(after(exception(), policies=(policy(**MANAGER),)))
+    assert not needs_approval(after(exception()))
+
+
+def test_an_approval_that_is_noted_without_a_number_needs_one() -> None:
+    """As an earlier version noted it down, once it is settled and policies are not asked any more."""
+    found = after(exception(), policies=(policy(require={"roles": ["manager", "owner"], "threshold": 2}),))
+    noted = [msgspec.structs.replace(one, needed=None) for one in found.status.required_approvals]
+    status = msgspec.structs.replace(found.status, required_approvals=tuple(noted))
+    request = request_of(msgspec.structs.replace(found, status=status), PEOPLE["alice"], NOW, Rules())
+    assert request.needs == (("four-eyes", 1),)

@@ -17,7 +17,7 @@ from hibernator.api.scheduleexception import ScheduleException
 from hibernator.decisions.approval import Person
 from hibernator.decisions.scheduleexception import Seen, decide
 from hibernator.decisions.scheduleexception_request import REQUESTED_BY, Rules, spec_hash
-from hibernator.schedule.conflicts import overlap
+from hibernator.schedule.exceptions import overlap
 from hibernator.schedule.problems import check_exception
 
 START = Instant.from_utc(2026, 3, 2)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from decisions.exception_seen import BOTH, after, changed, exception, look, said
+from decisions.policies import MANAGER, policy
 from hibernator.decisions.scheduleexception import Crowd
 from hibernator.decisions.scheduleexception_line import taken_by
 
@@ -47,7 +48,7 @@ def test_of_two_that_are_active_the_younger_steps_back() -> None:
     assert after(one, two).status.state == "Active"
 
 
-def test_one_that_can_never_be_active_holds_nobody_up() -> None:
+def test_one_that_can_never_be_active_holds_no_one_up() -> None:
     broken = exception("a", windows=[{"start": "06:00", "end": "06:00", "daysOfWeek": ["SAT"]}])
     waiting = after(exception("b", **BOTH, created="2026-01-01T00:00:00Z"))
     assert after(exception("c"), broken, waiting).status.state == "Active"
@@ -112,3 +113,31 @@ def test_one_too_many_waits_without_asking_anybody(crowd: Crowd, words: str, ask
 
 def test_what_is_in_force_is_never_too_many() -> None:
     assert after(after(exception()), crowd=Crowd(99, 99)).status.state == "Active"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"draft": True},
+        {"cancelled": True},
+        {"validUntil": "2026-01-29T09:59:59Z"},
+        {"approvalRequired": True, "approverEmails": ["bob@company.com"]},
+    ],
+)
+def test_only_one_that_would_be_active_by_itself_is_waited_for(spec: dict[str, Any]) -> None:
+    """As it stands before the operator has looked at it."""
+    older = exception("a", created="2026-01-01T00:00:00Z", **spec)
+    assert after(exception("b"), older).status.state == "Active"
+
+
+def test_one_that_a_policy_wants_approved_is_not_waited_for_until_it_is() -> None:
+    policies = (policy(**MANAGER),)
+    older = after(exception("a", created="2026-01-01T00:00:00Z"), policies=policies)
+    assert after(exception("b"), older).status.state == "Active"
+    agreed = after(said(older, "approve", "carol"), policies=policies)
+    assert after(exception("b"), agreed).status.state == "Pending"
+
+
+def test_one_that_was_a_draft_when_it_was_last_looked_at_is_not_waited_for() -> None:
+    drafted = after(exception("a", draft=True, created="2026-01-01T00:00:00Z"))
+    assert after(exception("b"), changed(drafted, draft=False)).status.state == "Active"

@@ -5,8 +5,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from hibernator.decisions.sleepmark import MARK, Mark
-from hibernator.decisions.sleeptags import WAS, from_labels, from_tags, to_labels, to_tags
+from hibernator.decisions.sleepmark import MARK, WAS, Mark, from_labels, from_tags, to_labels, to_tags
 
 _TAG = re.compile(r"[A-Za-z0-9 +\-=._:/@]{1,256}")
 _LABEL = re.compile(r"[a-z0-9_-]{1,63}")
@@ -67,7 +66,7 @@ def test_a_mark_that_came_along_with_a_copy_says_nothing(mark: Mark, copy: str) 
     st.dictionaries(st.sampled_from([*to_tags(Mark(plan="a/b", item="i", was={})), "Name"]), st.text()),
     st.text(),
 )
-def test_tags_that_somebody_wrote_by_hand_are_no_mark_and_no_failure(tags: dict[str, str], item: str) -> None:
+def test_tags_that_someone_wrote_by_hand_are_no_mark_and_no_failure(tags: dict[str, str], item: str) -> None:
     assert from_tags(tags, item) is None
     assert from_labels(tags, item) is None
 

@@ -57,8 +57,22 @@ def test_a_new_workload_stays_awake_until_it_is_old_enough() -> None:
     assert stay([{}], CREATED, None, NOW) is None
 
 
-def test_a_grace_that_no_clock_can_count_is_cut() -> None:
-    assert stay([{}], CREATED, f"{'9' * 20}h", NOW)
+@pytest.mark.parametrize("grace", [f"{'9' * 20}h", "999999h"])
+def test_a_grace_is_cut_to_a_year(grace: str) -> None:
+    found = stay([{}], CREATED, grace, NOW)
+    assert found
+    assert found.until == Instant(CREATED).add(hours=366 * 24)
+
+
+def test_a_long_annotation_is_named_by_its_beginning() -> None:
+    assert f" is {'x' * 64!r}, which" in problem({FORCE_AWAKE: "x" * 65})
+
+
+@pytest.mark.parametrize(("count", "more"), [(3, ""), (4, "; and 1 more"), (5, "; and 2 more")])
+def test_three_of_those_that_stay_awake_are_named(count: int, more: str) -> None:
+    until = NOW.add(hours=1).to_stdlib()
+    entries = {f"i{number}": Entry(cycle=1, awake_until=until, note="then") for number in range(count)}
+    assert words(entries) == f"{count} items stay awake: i0 then; i1 then; i2 then{more}."
 
 
 @given(asked=SECONDS, age=SECONDS, grace=st.integers(min_value=0, max_value=10**6))
@@ -83,7 +97,7 @@ def test_what_stays_awake_is_released_and_kept_with_when_to_look_again() -> None
     assert released(kept, target, found).keys() == {"a"}
     entries = merge({}, found, 1)
     left = Kept(target=target, entries=entries)
-    assert (left.sleeping, left.looks_at) == ({}, until)
+    assert (left.sleeping, left.next_check) == ({}, until)
     assert words(entries) == "1 item stays awake: a until then."
     assert merge(entries, [Item(key="a", restore={"replicas": 3})], 1)["a"].was == {"replicas": 3}
 
@@ -116,7 +130,7 @@ def test_a_plan_looks_again_when_the_first_may_sleep_and_never_while_it_is_awake
     assert not drill.look("Awake").runs
 
 
-def test_a_plan_rests_between_two_looks_however_often_somebody_annotates() -> None:
+def test_a_plan_rests_between_two_looks_however_often_someone_annotates() -> None:
     drill = Drill(spec("a"))
     drill.go("Asleep")
     drill.due = {"a"}

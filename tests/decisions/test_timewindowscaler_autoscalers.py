@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from decisions.scaler_seen import MONDAY_10, MONDAY_18, bodies, condition, deployment, place, seen
-from hibernator.decisions.scaler_before import Before, noting_before, put_back, read_before
+from hibernator.decisions.scaler_mark import Before, noting_before, put_back, read_before
 from hibernator.decisions.scaling import Horizontal, Keda, Workload, steps
 from hibernator.decisions.timewindowscaler import decide
 
@@ -107,7 +107,7 @@ def test_keda_is_put_back_to_its_own_pause_or_to_none(was: int | None) -> None:
     assert annotations["kyklos.io/before"] is None
 
 
-def test_what_somebody_else_has_set_since_is_left_alone() -> None:
+def test_what_someone_else_has_set_since_is_left_alone() -> None:
     before = Before(scaler="hours", was=7, set_to=5)
     assert "spec" not in put_back(hpa(6, 10), before).body
     annotations = put_back(replace(KEDA, paused_at=6), before).body["metadata"]["annotations"]
@@ -118,7 +118,7 @@ def test_an_hpa_whose_maximum_was_lowered_meanwhile_is_put_back_as_far_as_it_goe
     assert put_back(hpa(2, 3), Before(scaler="hours", was=7, set_to=2)).body["spec"] == {"minReplicas": 3}
 
 
-def test_an_hpa_of_which_nobody_knows_what_it_was_is_put_back_to_one() -> None:
+def test_an_hpa_of_which_no_one_knows_what_it_was_is_put_back_to_one() -> None:
     assert put_back(hpa(2, 9), Before(scaler="hours", was=None, set_to=2)).body["spec"] == {"minReplicas": 1}
 
 

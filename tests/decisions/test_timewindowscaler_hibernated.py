@@ -22,7 +22,7 @@ def test_a_target_first_seen_asleep_does_not_lend_its_zero_to_shares() -> None:
     assert decision.status.baseline_replicas is None
 
 
-def test_a_target_that_somebody_woke_by_hand_before_its_plan_is_scaled_again() -> None:
+def test_a_target_that_someone_woke_by_hand_before_its_plan_is_scaled_again() -> None:
     decision = decide(seen(deployment(1), {"effectiveReplicas": 5}, asleep_by="shop/nights"), MONDAY_10)
     assert bodies(decision) == [{"spec": {"replicas": 5}}]
 

@@ -9,7 +9,7 @@ from whenever import Instant, TimeDelta
 
 from decisions.scaler_seen import MONDAY_10, bodies, deployment, place, seen
 from hibernator.api.timewindowscaler import TimeWindowScalerStatus
-from hibernator.decisions.scaler_mark import ANNOTATION, Mark, read_mark
+from hibernator.decisions.scaler_mark import ANNOTATION, Mark, newest, read_mark
 from hibernator.decisions.timewindowscaler import decide
 from hibernator.decisions.timewindowscaler_case import Trouble
 
@@ -49,7 +49,7 @@ def test_a_transition_that_a_dead_process_wrote_is_told_by_the_next_one() -> Non
     ]
 
 
-def test_a_number_that_somebody_else_has_set_is_no_scaling_of_ours() -> None:
+def test_a_number_that_someone_else_has_set_is_no_scaling_of_ours() -> None:
     decision = decide(seen(deployment(5), {"effectiveReplicas": 1}), MONDAY_10)
     assert decision.notices == ()
     assert journal(decision.status) == []
@@ -64,7 +64,7 @@ def test_a_target_that_bears_no_mark_is_judged_by_its_number() -> None:
     assert (decision.status.last_scale_time, decision.status.scalings) == (MONDAY_10.to_stdlib(), 4)
 
 
-def test_a_scaling_that_nobody_has_told_of_is_written_down_before_the_next_takes_its_mark() -> None:
+def test_a_scaling_that_no_one_has_told_of_is_written_down_before_the_next_takes_its_mark() -> None:
     unseen = seen(deployment(1), {"effectiveReplicas": 5, "scalings": 1}, mark=mark(2, 5, 1))
     decision = decide(unseen, LATER)
     assert bodies(decision) == [{"spec": {"replicas": 5}}]
@@ -141,8 +141,28 @@ def test_a_grace_is_in_the_journal_from_its_start_to_its_end() -> None:
         {"scaler": "u" * 100_000},
     ],
 )
-def test_a_mark_that_somebody_forged_counts_only_within_bounds(forged: dict[str, Any]) -> None:
+def test_a_mark_that_someone_forged_counts_only_within_bounds(forged: dict[str, Any]) -> None:
     """It goes into the status and into the audit trail, and who may write the target may write it."""
     true = msgspec.json.decode(msgspec.json.encode(mark(1, 1, 5)))
     assert read_mark({ANNOTATION: msgspec.json.encode(true).decode()}) == mark(1, 1, 5)
     assert read_mark({ANNOTATION: msgspec.json.encode(true | forged).decode()}) is None
+
+
+def test_of_many_marks_the_newest_of_this_scaler_counts_that_is_not_recorded() -> None:
+    theirs = msgspec.structs.replace(mark(9, 1, 5), scaler="another")
+    assert newest([None, mark(2, 1, 5), mark(3, 5, 1), theirs], "u", 1) == mark(3, 5, 1)
+    assert newest([mark(2, 1, 5), theirs], "u", 2) is None
+
+
+def test_the_first_scaling_without_a_mark_is_number_one() -> None:
+    custom = replace(deployment(5), place=replace(place("rollouts.example.com"), subresource="scale"))
+    decision = decide(seen(custom, {"effectiveReplicas": 1}), MONDAY_10)
+    assert decision.status
+    assert decision.status.scalings == 1
+
+
+def test_a_mark_of_an_earlier_version_tells_of_no_drift() -> None:
+    text = msgspec.json.encode(mark(1, 1, 5)).decode().replace(',"drift":false', "")
+    found = read_mark({ANNOTATION: text})
+    assert found
+    assert found.drift is False

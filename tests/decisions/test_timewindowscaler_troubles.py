@@ -31,6 +31,11 @@ def test_a_refusal_is_told_once_however_it_is_worded() -> None:
     case = seen(deployment(1), {"effectiveReplicas": 1})
     told = refused(case, "a freeze since 09:00:01", MONDAY_10)
     assert "a freeze since 09:00:01" in told.conditions[0].message
+    assert {one.type: one.status for one in told.conditions} == {
+        "Ready": "False",
+        "Reconciling": "True",
+        "Degraded": "True",
+    }
     again = replace(case, scaler=msgspec.structs.replace(case.scaler, status=told))
     assert refused(again, "a freeze since 09:00:02", MONDAY_10) == told
 

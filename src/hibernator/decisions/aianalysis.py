@@ -1,10 +1,10 @@
 """What an analysis comes to: refused, ready, or for people to decide, as a chain of small policies.
 
 It is judged once. From then on what was judged, who is asked and until when stand in the status, and nothing
-that is configured later changes them. Where nobody asks the people, time runs out here all the same.
+that is configured later changes them. Where no one asks the people, time runs out here all the same.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
@@ -19,18 +19,29 @@ from hibernator.api.aianalysis import (
     ApprovalContext,
     DeadlineSource,
 )
+from hibernator.api.meta import Transition
 from hibernator.api.people import ApproverLevel
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
-from hibernator.decisions.conditions import Verdict, lay_over, whole_second
-from hibernator.decisions.notice import Notice
+from hibernator.decisions.conditions import Notice, Verdict, find, lay_over, seconds_until, whole_second
+from hibernator.decisions.journal import (
+    USER,
+    News,
+    author,
+    change_news,
+    created_at,
+    creation_news,
+    journal_or,
+    noted,
+)
 from hibernator.decisions.rego import ESCALATE_AFTER, NO_WISHES, Answer, Broken, Wishes, read_timeout
+from hibernator.decisions.remediationrequest import controller_of
 
 READY: Final = "Ready"
 APPROVAL_REQUIRED: Final = "ApprovalRequired"
 POLICY_EVALUATED: Final = "PolicyEvaluated"
 
 LEAST: Final = 0.60  # below it nothing is done
-SURE: Final = 0.80  # from it on nobody has to agree, unless the policy says so
+SURE: Final = 0.80  # from it on no one has to agree, unless the policy says so
 DEFAULT_SECONDS: Final = 900.0
 RECORD_SECONDS: Final = 10.0  # how often the audit trail is tried while it is away
 PATIENCE_SECONDS: Final = 30.0  # how long after the deadline the request may still say how it ended
@@ -65,7 +76,8 @@ class Seen:
     namespace: Wishes = NO_WISHES
     problems: tuple[str, ...] = ()  # of what the namespace wishes
     request: RemediationApprovalRequest | None = None  # the one that asks about this very analysis
-    recorded: bool = False  # whether the approval is in the audit trail for good
+    on_record: bool = False  # whether the approval is in the audit trail for good
+    recorded: frozenset[int] = frozenset()  # what of the journal the audit trail has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +111,7 @@ def is_unjudged(analysis: AIAnalysis) -> bool:
 def decide(seen: Seen, now: Instant) -> Decision:
     before, generation = seen.analysis.status, seen.analysis.metadata.generation
     if before.phase in _FINAL:
-        return Decision(status=replace(before, observed_generation=generation))
+        return Decision(status=_journaled(seen, replace(before, observed_generation=generation), now))
     policies = _JUDGE if is_unjudged(seen.analysis) else _WAIT
     course = next(found for policy in policies if (found := policy(seen, now)))
     base = course.asks or before
@@ -115,8 +127,61 @@ def decide(seen: Seen, now: Instant) -> Decision:
         conditions=lay_over(before.conditions, _verdicts(seen, course), now=now, generation=generation),
     )
     return Decision(
-        status=status, notices=_notices(seen, before, course), after=_after(course.next_look, now)
+        status=_journaled(seen, status, now),
+        notices=_notices(seen, before, course),
+        after=_after(course.next_look, now),
     )
+
+
+def journal_of(analysis: AIAnalysis) -> tuple[Transition, ...]:
+    return journal_or(analysis.status.journal, _story(analysis))
+
+
+def _story(analysis: AIAnalysis) -> Iterator[News]:
+    return _news(analysis, AIAnalysisStatus(), analysis.status)
+
+
+def _journaled(seen: Seen, status: AIAnalysisStatus, now: Instant) -> AIAnalysisStatus:
+    """The new status with what it tells of."""
+    analysis, before = seen.analysis, seen.analysis.status
+    owner = controller_of(analysis)
+    after = replace(status, adopted_by=owner.uid if owner else status.adopted_by)
+    news = _news(analysis, before, after)
+    journal = noted(before.journal, news, seen.recorded, now, story=_story(analysis))
+    return replace(after, journal=journal)
+
+
+def _news(analysis: AIAnalysis, before: AIAnalysisStatus, after: AIAnalysisStatus) -> Iterator[News]:
+    metadata = analysis.metadata
+    by = {USER: author(metadata, 1)}
+    yield from creation_news(before.observed_generation, after.observed_generation, metadata, by)
+    yield from change_news(before.observed_generation, metadata)
+    yield from _adoption(analysis, before, after)
+    needed, known = find(after.conditions, APPROVAL_REQUIRED), find(before.conditions, APPROVAL_REQUIRED)
+    if needed and needed.status == "True" and (known is None or known.status != "True"):
+        context, at = after.approval_context, Instant(needed.last_transition_time)
+        data = {
+            "confidence": f"{context.confidence if context else 0.0:g}",
+            "playbook": context.recommended_playbook if context else "",
+            "reason": needed.reason,
+            "deadline": _instant(after.approval_deadline).format_iso(),
+            "deadlineSource": after.deadline_source or "",
+        }
+        yield News("approving", data=data, at=at, identity=(at.format_iso(),))
+    if after.phase in _FINAL and before.phase != after.phase:
+        at, request = _instant(after.phase_since), after.remediation_approval_request_ref
+        data = {"reason": after.reason} | ({"request": request.name} if request else {})
+        yield News(after.phase.lower(), data=data, at=at, identity=(at.format_iso(),))
+
+
+def _adoption(analysis: AIAnalysis, before: AIAnalysisStatus, after: AIAnalysisStatus) -> Iterator[News]:
+    owner = controller_of(analysis)
+    if owner is None or before.adopted_by == after.adopted_by:
+        return
+    # Of one from before there was a journal no one knows when: a time of today would tell it as news.
+    is_old = before.observed_generation is not None and not before.journal
+    at = created_at(analysis.metadata) if is_old else None
+    yield News("adopted", data={"remediation": owner.name}, at=at, identity=(owner.uid,))
 
 
 def _unfinished(seen: Seen, _now: Instant) -> _Course | None:
@@ -161,7 +226,7 @@ def _approved(seen: Seen, now: Instant) -> _Course | None:
     request = seen.request
     if request is None or request.status.decision != "Approved":
         return None
-    if not seen.recorded:
+    if not seen.on_record:
         message = "It was approved. It is ready as soon as the audit trail has that on record."
         later = now.add(seconds=RECORD_SECONDS)
         return _Course(phase="Approving", reason="AwaitingRecord", message=message, next_look=later)
@@ -178,7 +243,7 @@ def _refused(seen: Seen, _now: Instant) -> _Course | None:
 
 
 def _timed_out(seen: Seen, now: Instant) -> _Course | None:
-    """Nobody asked, or nobody said how it ended: silence is never a yes."""
+    """No one asked, or no one said how it ended: silence is never a yes."""
     deadline = _instant(seen.analysis.status.approval_deadline)
     return None if now < _last_look(seen, deadline) else _too_late(deadline)
 
@@ -320,14 +385,14 @@ def _notices(seen: Seen, before: AIAnalysisStatus, course: _Course) -> tuple[Not
 
 
 def _instant(moment: datetime | None) -> Instant:
-    """When; at once where nobody wrote it down, which only somebody else than this operator can have done."""
+    """When; at once where no one wrote it down, which only someone else than this operator can have done."""
     return Instant(moment) if moment else Instant.MIN
 
 
 def _full_second(moment: Instant) -> datetime:
-    """In whole seconds, rounded up: nobody gets less time than was promised."""
+    """In whole seconds, rounded up: no one gets less time than was promised."""
     return moment.round("second", mode="ceil").to_stdlib()
 
 
 def _after(next_look: Instant | None, now: Instant) -> float | None:
-    return None if next_look is None else max(0.0, (next_look - now).total("seconds"))
+    return None if next_look is None else seconds_until(next_look, now)

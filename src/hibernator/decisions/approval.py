@@ -2,16 +2,22 @@
 
 It knows people, not Kubernetes. A request says who must agree; votes come in any order, twice, too late, from
 the wrong people or about something that was changed since. What counts is decided here and nowhere else, and
-whoever is refused is told who decided what, and when.
+a refusal says who decided what, and when.
 
-Each person fills one place. Somebody who holds two of the required roles is still one pair of eyes, so places
-are given out such that as many of them are filled as there are people for.
+Each person fills one place. Someone who holds two of the required roles is still one pair of eyes, so places
+are given out such that as many of them are filled as there are people for. Places come in groups: those that
+the request itself names, and those of each policy. A person may fill a place in each group, and every group
+must be complete.
+
+A person who is away may have a deputy, who then fills a place of theirs. Deputies are one pair of eyes, and
+speak for one person at a time: not for the requester, not for who decided already, not for other deputies.
 """
 
 import hashlib
 import json
 import string
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -33,6 +39,7 @@ Refused = Literal[
     "Stale",
     "TooEarly",
     "TooLate",
+    "WrongChannel",
 ]
 _LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 DONE: Final[Mapping[Verdict, str]] = {"approve": "approved", "reject": "rejected"}
@@ -40,13 +47,14 @@ DONE: Final[Mapping[Verdict, str]] = {"approve": "approved", "reject": "rejected
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody, as the cluster knows them; the e-mail is empty where none is known."""
+    """Someone, as the cluster knows them; the e-mail is empty where none is known."""
 
     user: str
     email: str = ""
     roles: frozenset[str] = frozenset()
     groups: tuple[str, ...] = ()
     extra: tuple[tuple[str, str], ...] = ()  # what else was authenticated about them, by its key
+    deputy_for: tuple["Absence", ...] = ()
 
     @property
     def claimed(self) -> tuple[str, ...]:
@@ -55,11 +63,25 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
+class Absence:
+    """A person who is away for a while, and the name of the deputy who decides in their place meanwhile."""
+
+    away: Person
+    deputy: str
+    since: Instant
+    until: Instant
+
+    def covers(self, at: Instant) -> bool:
+        return self.since <= at < self.until
+
+
+@dataclass(frozen=True, slots=True)
 class Seat:
     """One person, or one role, that must agree."""
 
     kind: Literal["email", "role"]
     name: str
+    policy: str = ""  # which policy asks for it; empty where the request itself does
 
     def fits(self, person: Person) -> bool:
         if self.kind == "role":
@@ -73,12 +95,31 @@ class Request:
 
     requester: Person
     places: tuple[Seat, ...]
-    needed: int  # how many places must be filled
+    needed: int  # how many places of the request itself must be filled
     asked_at: Instant
     deadline: Instant
     uid: str
     spec_hash: str
     own_allowed: bool = False  # whether the requester may be one of those who agree
+    needs: tuple[tuple[str, int], ...] = ()  # the same for the places of each policy
+    channels: frozenset[str] | None = None  # through which an approval counts; None for all
+
+    @property
+    def groups(self) -> tuple[tuple[str, int], ...]:
+        """Every group of places, by its policy, with how many of them must be filled."""
+        own = (("", self.needed),) if self.needed else ()
+        return (*own, *self.needs)
+
+    @property
+    def all_needed(self) -> int:
+        return sum(needed for _, needed in self.groups)
+
+    def missing(self, filled: Mapping[Seat, "Vote"]) -> tuple[tuple[str, int], ...]:
+        """The groups that are not complete, with how many are missing in each."""
+        counts = Counter(place.policy for place in filled)
+        return tuple(
+            (group, needed - counts[group]) for group, needed in self.groups if counts[group] < needed
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +147,7 @@ class Outcome:
 
     @property
     def is_timeout(self) -> bool:
-        """Whether nobody ended it: people may give any reason, that of a time-out too."""
+        """Whether no one ended it: people may give any reason, that of a time-out too."""
         return (self.actor, self.reason) == (OPERATOR, APPROVAL_TIMEOUT)
 
 
@@ -125,18 +166,34 @@ class Standing:
     filled: Mapping[Seat, Vote]
     counted: tuple[Vote, ...]  # oldest first
     refused: tuple[tuple[Vote, Refusal], ...]
+    request: Request
 
     def status_of(self, place: Seat) -> Literal["pending", "approved", "rejected"]:
         if place in self.filled:
             return "approved"
         said_no = (vote for vote in self.counted if vote.verdict == "reject")
-        return "rejected" if any(place in _open_to(vote, (place,)) for vote in said_no) else "pending"
+        is_rejected = any(_open_to(vote, voice, (place,)) for vote in said_no for voice in self._voices(vote))
+        return "rejected" if is_rejected else "pending"
+
+    def behalf_of(self, vote: Vote) -> str:
+        """In whose place a deputy decided; empty for those who decided for themselves alone."""
+        if vote.verdict == "approve":
+            groups = _groups(self.request.places)
+            spoken = [_spoken(group, self.counted, self.request.requester) for group in groups]
+            voices = [voice for group in spoken for by, voice in group if by is vote]
+        else:
+            places = self.request.places
+            voices = [voice for voice in self._voices(vote) if _open_to(vote, voice, places)][:1]
+        return next((voice.email or voice.user for voice in voices if voice is not vote.by), "")
+
+    def _voices(self, vote: Vote) -> Iterator[Person]:
+        return voices(vote.by, vote.at, self.request.requester)
 
 
 def fingerprint(spec: msgspec.Struct) -> str:
     """A hash of everything in a spec, which a decision can be bound to."""
-    told = json.dumps(msgspec.to_builtins(spec), sort_keys=True, separators=(",", ":"))
-    return f"sha256:{hashlib.sha256(told.encode()).hexdigest()}"
+    text = json.dumps(msgspec.to_builtins(spec), sort_keys=True, separators=(",", ":"))
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def stand(request: Request, votes: Iterable[Vote], now: Instant) -> Standing:
@@ -152,13 +209,15 @@ def stand(request: Request, votes: Iterable[Vote], now: Instant) -> Standing:
             continue
         counted.append(vote)
         if vote.verdict == "approve":
-            filled = _filled(request.places, counted)
-        if vote.verdict == "reject" or len(filled) >= request.needed:
+            filled = _filled(request, counted)
+        if vote.verdict == "reject" or not request.missing(filled):
             state: Literal["Approved", "Rejected"] = "Rejected" if vote.verdict == "reject" else "Approved"
             outcome = Outcome(state, vote.by.user, vote.at, vote.reason)
     if outcome is None and now >= request.deadline:
         outcome = timed_out(request)
-    return Standing(outcome.state if outcome else "Pending", outcome, filled, tuple(counted), tuple(refused))
+    return Standing(
+        outcome.state if outcome else "Pending", outcome, filled, tuple(counted), tuple(refused), request
+    )
 
 
 def timed_out(request: Request) -> Outcome:
@@ -166,13 +225,36 @@ def timed_out(request: Request) -> Outcome:
 
 
 def over(outcome: Outcome) -> Refusal:
-    """What somebody is told who comes after the end."""
+    """What someone reads who comes after the end."""
     at = outcome.at.format_iso()
     if outcome.is_timeout:
         return Refusal("TooLate", f"It is too late to decide: the deadline was {at}.")
     why = f" ({outcome.reason})" if outcome.reason else ""
     said = outcome.state.lower()
     return Refusal("DecidedBefore", f"It was {said} already, by {outcome.actor} at {at}{why}.")
+
+
+def wrong_channel(channel: str, counted: Iterable[str]) -> Refusal:
+    """What someone hears whose approval came through a channel that the policies do not count."""
+    through = ", ".join(sorted(counted))
+    said = f" through {channel}" if channel else ""
+    return Refusal(
+        "WrongChannel", f"An approval{said} does not count here: the policies of this plan count {through}."
+    )
+
+
+def voices(who: Person, at: Instant, requester: Person) -> Iterator[Person]:
+    """As whom a person may decide: as themselves, and as those whose deputy they are then."""
+    yield who
+    if not same_human(who, requester):
+        for absence in who.deputy_for:
+            if absence.covers(at) and not same_human(absence.away, requester):
+                yield absence.away
+
+
+def in_place_of(who: str, away: str) -> str:
+    """How people read who decided: `dave for carol`."""
+    return f"{who} for {away}" if away else who
 
 
 def mailbox(email: str) -> str:
@@ -192,7 +274,7 @@ def same_human(one: Person, other: Person) -> bool:
 
 
 def _addresses(person: Person) -> Iterator[str]:
-    """All that are known of somebody, also those that no place is filled by."""
+    """All that are known of someone, also those that no place is filled by."""
     yield from (address for address in (person.email, *person.claimed) if "@" in address)
 
 
@@ -221,16 +303,34 @@ def _refusal(
         return Refusal("TooEarly", "It was decided before the approvers were asked; decide again.")
     if vote.verdict == "approve" and (refusal := _unapprovable(request, vote)):
         return refusal
-    if not _open_to(vote, request.places):
+    able = [
+        voice
+        for voice in voices(vote.by, vote.at, request.requester)
+        if _open_to(vote, voice, request.places)
+    ]
+    if not able:
         asked = ", ".join(place.name for place in request.places)
         return Refusal("NotAsked", f"{vote.by.user} is not among those whose agreement is needed: {asked}.")
-    return None
+    return _said_by_those_away(vote, able, counted)
+
+
+def _said_by_those_away(vote: Vote, able: Sequence[Person], counted: Sequence[Vote]) -> Refusal | None:
+    """Why a deputy's approval adds nothing: all whose deputy they are have decided."""
+    if vote.verdict == "reject" or any(
+        not any(_same_voter(one.by, voice) for one in counted) for voice in able
+    ):
+        return None
+    names = ", ".join(voice.user for voice in able)
+    said = f"{vote.by.user} is the deputy of {names}, who has decided already: that is final."
+    return Refusal("AlreadyDecided", said)
 
 
 def _unapprovable(request: Request, vote: Vote) -> Refusal | None:
-    """Why somebody cannot approve this, who could still reject it."""
+    """Why someone cannot approve this, who could still reject it."""
     if (vote.uid, vote.spec_hash) != (request.uid, request.spec_hash):
         return Refusal("Stale", "Something else was approved than what is asked for now: look at it again.")
+    if request.channels is not None and vote.channel not in request.channels:
+        return wrong_channel(vote.channel, request.channels)
     if request.own_allowed:
         return None
     if not request.requester.user:
@@ -248,32 +348,66 @@ def _same_voter(one: Person, other: Person) -> bool:
     )
 
 
-def _open_to(vote: Vote, places: Iterable[Seat]) -> list[Seat]:
-    """The places that somebody may fill: the one that they chose, or all that fit."""
+def _open_to(vote: Vote, voice: Person, places: Iterable[Seat]) -> list[Seat]:
+    """The places that a voice may fill: all that fit, and of the request's own only the chosen one."""
     chosen = vote.place
     return [
         place
         for place in places
-        if place.fits(vote.by)
-        and (chosen is None or (chosen.kind == place.kind and mailbox(chosen.name) == mailbox(place.name)))
+        if place.fits(voice)
+        and (
+            chosen is None
+            or place.policy
+            or (chosen.kind == place.kind and mailbox(chosen.name) == mailbox(place.name))
+        )
     ]
 
 
-def _filled(places: Sequence[Seat], votes: Iterable[Vote]) -> dict[Seat, Vote]:
-    """As many places as can be filled, each by one vote, each vote in one place (Kuhn's matching)."""
-    filled: dict[Seat, Vote] = {}
+def _groups(places: Iterable[Seat]) -> tuple[tuple[Seat, ...], ...]:
+    groups: dict[str, list[Seat]] = {}
+    for place in places:
+        groups.setdefault(place.policy, []).append(place)
+    return tuple(map(tuple, groups.values()))
 
-    def seat(vote: Vote, tried: set[Seat]) -> bool:
-        for place in _open_to(vote, places):
+
+def _filled(request: Request, votes: Sequence[Vote]) -> dict[Seat, Vote]:
+    """As many places as can be filled, in each group on its own."""
+    filled: dict[Seat, Vote] = {}
+    for group in _groups(request.places):
+        filled |= _filled_group(group, _spoken(group, votes, request.requester))
+    return filled
+
+
+def _spoken(
+    places: Sequence[Seat], votes: Iterable[Vote], requester: Person
+) -> tuple[tuple[Vote, Person], ...]:
+    """As whom each approval speaks in a group: those who are asked there as themselves, and no one twice."""
+    given = [vote for vote in votes if vote.verdict == "approve"]
+    own = [(vote, vote.by) for vote in given if _open_to(vote, vote.by, places)]
+    found, users = list(own), {vote.by.user for vote, _ in own}
+    for vote in given:
+        for voice in () if vote.by.user in users else voices(vote.by, vote.at, requester):
+            is_heard = any(_same_voter(voice, other) for _, other in found)
+            if not is_heard and _open_to(vote, voice, places):
+                found.append((vote, voice))
+                break
+    return tuple(found)
+
+
+def _filled_group(places: Sequence[Seat], spoken: Iterable[tuple[Vote, Person]]) -> dict[Seat, Vote]:
+    """Each place by one vote, each vote in one place (Kuhn's matching)."""
+    filled: dict[Seat, tuple[Vote, Person]] = {}
+
+    def seat(one: tuple[Vote, Person], tried: set[Seat]) -> bool:
+        for place in _open_to(*one, places):
             if place in tried:
                 continue
             tried.add(place)
             if place not in filled or seat(filled[place], tried):
-                filled[place] = vote
+                filled[place] = one
                 return True
         return False
 
-    for vote in votes:
-        if vote.verdict == "approve":
-            seat(vote, set())
-    return filled
+    for one in spoken:
+        seat(one, set())
+    return {place: vote for place, (vote, _) in filled.items()}

@@ -7,7 +7,7 @@ that the conditions of other writers are never touched.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Generic, Literal, TypeVar
 
 from whenever import Instant
 
@@ -48,8 +48,13 @@ def whole_second(moment: Instant) -> datetime:
     return moment.round("second", mode="floor").to_stdlib()
 
 
+def seconds_until(moment: Instant, now: Instant) -> float:
+    """How long it is until then; nothing where that is past."""
+    return max(0.0, (moment - now).total("seconds"))
+
+
 def _shortened(message: str) -> str:
-    """As much as the API server takes, and more than anybody reads."""
+    """As much as the API server takes, and more than anyone reads."""
     return message if len(message) <= LONGEST_MESSAGE else f"{message[: LONGEST_MESSAGE - 1]}…"
 
 
@@ -64,3 +69,13 @@ def _condition(old: Condition | None, verdict: Verdict, now: Instant, generation
         last_transition_time=since,
         observed_generation=generation,
     )
+
+
+R = TypeVar("R", bound=str)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Generic[R]):
+    type: Literal["Normal", "Warning"]
+    reason: R
+    message: str

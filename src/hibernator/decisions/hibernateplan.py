@@ -13,12 +13,15 @@ import msgspec
 from whenever import Instant, TimeDelta
 
 from hibernator.api.planstatus import (
+    MOST_RECENT,
     ActiveException,
     HibernatePlanStatus,
+    RecentException,
     Rest,
     TargetState,
     TargetStatus,
 )
+from hibernator.decisions.conditions import whole_second
 from hibernator.decisions.hibernateplan_case import (
     LEAVE_ASLEEP,
     LONGEST_SECONDS,
@@ -31,10 +34,10 @@ from hibernator.decisions.hibernateplan_case import (
     Seen,
     direction,
     is_deleted,
+    is_dry_run,
     is_suspended,
-    only_looks,
 )
-from hibernator.decisions.hibernateplan_journal import journaled
+from hibernator.decisions.hibernateplan_journal import news_of
 from hibernator.decisions.hibernateplan_order import LONGEST_PAUSE, OVER, cut_off, due_at, order, startable
 from hibernator.decisions.hibernateplan_status import (
     begin,
@@ -50,7 +53,8 @@ from hibernator.decisions.hibernateplan_status import (
     with_state,
     with_woken,
 )
-from hibernator.decisions.hibernateplan_words import Told, conditions, notices, phase
+from hibernator.decisions.hibernateplan_words import Summary, conditions, notices, phase
+from hibernator.decisions.journal import noted
 
 _UNDONE: Final = frozenset({"Failed", "Aborted"})
 _replace = msgspec.structs.replace
@@ -61,8 +65,13 @@ def decide(seen: Seen, now: Instant) -> Decision:
     decision = next(found for policy in POLICIES if (found := policy(seen, now)))
     if decision.release:
         return decision
-    status = journaled(seen.plan, decision.status, seen.recorded, now)
-    return replace(decision, status=status, notices=tuple(notices(seen.plan.status, status)))
+    before = seen.plan.status
+    news = tuple(news_of(seen.plan, decision.status))
+    return replace(
+        decision,
+        status=_replace(decision.status, journal=noted(before.journal, news, seen.recorded, now)),
+        notices=tuple(notices(before, decision.status, news)),
+    )
 
 
 def _leave_asleep(seen: Seen, _now: Instant) -> Decision | None:
@@ -99,7 +108,7 @@ def _stay_suspended(seen: Seen, now: Instant) -> Decision | None:
 
 
 def _only_look(seen: Seen, now: Instant) -> Decision | None:
-    return _look(seen, seen.plan.status, now) if only_looks(seen.plan) else None
+    return _look(seen, seen.plan.status, now) if is_dry_run(seen.plan) else None
 
 
 def _follow_the_clock(seen: Seen, now: Instant) -> Decision | None:
@@ -120,7 +129,7 @@ POLICIES: Final = (
 
 def _folded(seen: Seen, now: Instant) -> HibernatePlanStatus:
     """The status with what the work since the last reconcile came to."""
-    if only_looks(seen.plan):
+    if is_dry_run(seen.plan):
         return seen.plan.status
     return fold(seen.plan.status, seen.outcomes, seen.plan.spec.behavior.retries, now)
 
@@ -176,7 +185,7 @@ def _again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> tuple[str, 
     once_more = _once_more_at(status)
     if not status.history:
         return ()
-    if not (asked or changed or (once_more and once_more <= now)):
+    if not (asked or changed or (once_more and _is_over(LONGEST_PAUSE, once_more, now))):
         return _due(seen, status, now)
     failed = [target.name for target in status.targets if target.state in _UNDONE]
     if standing(status, seen.kept) == "Awake" or not changed:
@@ -196,11 +205,17 @@ def _due(seen: Seen, status: HibernatePlanStatus, now: Instant) -> tuple[str, ..
     Not those that failed: they would fail again, at once and for ever. And not one look after the other: who
     may edit one workload could keep a plan of many namespaces busy with its annotation.
     """
-    if standing(status, seen.kept) == "Awake" or ((rested := _rested_at(status)) and now < rested):
+    rested = _rested_at(status)
+    if standing(status, seen.kept) == "Awake" or (rested and not _is_over(REST_SECONDS, rested, now)):
         return ()
     known = states(status)
     names = [target.name for target in seen.plan.spec.targets if target.name in seen.due]
     return tuple(name for name in names if name in known and known[name].state == "Completed")
+
+
+def _is_over(pause: float, end: Instant, now: Instant) -> bool:
+    """Whether a pause is over. More than all of it is left only if the clock was set back."""
+    return not 0 < (end - now).total("seconds") <= pause
 
 
 def _rested_at(status: HibernatePlanStatus) -> Instant | None:
@@ -307,7 +322,7 @@ def _said(
     """The decision with everything that the status says about it."""
     if seen.woken is not None:
         status = with_woken(status, seen.woken, now)
-    told = Told(
+    summary = Summary(
         plan=seen.plan,
         status=status,
         suspended=is_suspended(seen.plan, now),
@@ -315,18 +330,20 @@ def _said(
         message=seen.clock.message if seen.clock else "",
         problems=seen.problems,
         troubles=seen.troubles,
+        unconfirmed=seen.unconfirmed,
         strays=seen.strays,
         woken=seen.woken,
     )
     done = sum(target.state in {"Completed", "Skipped"} for target in status.targets)
     status = _replace(
         status,
-        phase=phase(told),
+        phase=phase(summary),
         progress=f"{done}/{len(status.targets)}" if status.targets else "",
         next_transition=seen.clock.following if seen.clock else None,
         active_exceptions=seen.exceptions,
+        recent_exceptions=remembered(status.recent_exceptions, seen.in_force, now),
         observed_generation=seen.plan.metadata.generation,
-        conditions=conditions(told, now),
+        conditions=conditions(summary, now),
     )
     return Decision(status=status, runs=runs, after=min(after, _look_again(seen, status, now)))
 
@@ -334,7 +351,7 @@ def _said(
 def _look_again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> float:
     """Seconds until the schedule, a suspension or a pause before an attempt is over.
 
-    Whoever was due before waits for something other than time: for room, or for the end of a suspension.
+    What was due before waits for something other than time: for room, or for the end of a suspension.
     """
     moments = [due_at(target) for target in status.targets if status.current_operation]
     moments += [_once_more_at(status), seen.due_at, _rested_at(status) if seen.due else None]
@@ -344,6 +361,27 @@ def _look_again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> float:
         moments.append(Instant(seen.plan.spec.suspend_until))
     ahead = [(moment - now).total("seconds") for moment in moments if moment and moment > now]
     return min([*ahead, LONGEST_SECONDS])
+
+
+def remembered(
+    before: Iterable[RecentException], in_force: Iterable[RecentException], now: Instant
+) -> tuple[RecentException, ...]:
+    """What policies count: those in force, and those of the last seven days, cut where they were ended.
+
+    One that was deleted stays, so that a deletion gives nothing back. What never held is forgotten.
+    """
+    still = {one.uid: one for one in in_force}
+    ended = (_replace(one, valid_until=min(one.valid_until, whole_second(now))) for one in before)
+    week_ago, hour_ago = now.subtract(hours=7 * 24), now.subtract(hours=1)
+    past = (
+        one
+        for one in ended
+        if one.uid not in still
+        and one.began_at < one.valid_until
+        and (Instant(one.began_at) > week_ago or Instant(one.valid_until) > hour_ago)
+    )
+    known = sorted([*past, *still.values()], key=lambda one: (one.valid_until, one.uid))[-MOST_RECENT:]
+    return tuple(sorted(known, key=lambda one: (one.began_at, one.uid)))
 
 
 def active_exceptions(entries: Iterable[ActiveException]) -> tuple[ActiveException, ...]:

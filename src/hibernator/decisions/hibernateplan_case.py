@@ -8,11 +8,18 @@ from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.kind import DOMAIN
-from hibernator.api.planstatus import ActiveException, HibernatePlanStatus, NextTransition, Operation, Rest
+from hibernator.api.planstatus import (
+    ActiveException,
+    HibernatePlanStatus,
+    NextTransition,
+    Operation,
+    RecentException,
+    Rest,
+)
 from hibernator.api.problem import Problem
+from hibernator.decisions.conditions import Notice
 from hibernator.decisions.hibernateplan_status import Outcome, Woken, last_operation
 from hibernator.decisions.hibernateplan_words import EventReason
-from hibernator.decisions.notice import Notice
 
 FINALIZER: Final = f"{DOMAIN}/wake-first"
 RETRY: Final = f"{DOMAIN}/retry"
@@ -44,9 +51,11 @@ class Seen:
     changed: frozenset[str] = frozenset()  # those that the spec describes in other words than when they slept
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     exceptions: tuple[ActiveException, ...] = ()
+    in_force: tuple[RecentException, ...] = ()  # the active ones, to be remembered
     problems: tuple[Problem, ...] = ()
     unreadable: bool = False  # restore data exists and cannot be read
     troubles: tuple[str, ...] = ()  # what degrades the plan without stopping it
+    unconfirmed: tuple[str, ...] = ()  # why what was woken may be asleep again, as target: reason
     strays: tuple[str, ...] = ()  # items with its mark that sleep although it is awake, or does not know them
     woken: tuple[Woken, ...] | None = ()  # what others woke while it sleeps; None if that is not known yet
     due: frozenset[str] = frozenset()  # targets with items that may sleep now, or that are to be awake now
@@ -77,7 +86,7 @@ def is_deleted(plan: HibernatePlan) -> bool:
     return plan.metadata.deletion_timestamp is not None
 
 
-def only_looks(plan: HibernatePlan) -> bool:
+def is_dry_run(plan: HibernatePlan) -> bool:
     """Whether it is a dry run. Who deletes the plan wants to have everything awake all the same."""
     return plan.spec.dry_run and not is_deleted(plan)
 

@@ -1,18 +1,24 @@
 """What became of a plan between two statuses, for its journal and from there for the audit trail."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-import msgspec
 from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.planstatus import HibernatePlanStatus, OperationResult, TargetStatus
-from hibernator.decisions.author import RETRIED_BY, author
 from hibernator.decisions.hibernateplan_case import RETRY, direction
 from hibernator.decisions.hibernateplan_status import saves_now, states
 from hibernator.decisions.hibernateplan_words import DEGRADED
-from hibernator.decisions.journal import News, by_author, by_user, degraded_news, noted, spec_news
+from hibernator.decisions.journal import (
+    RETRIED_BY,
+    News,
+    author,
+    by_author,
+    by_user,
+    degraded_news,
+    spec_news,
+)
 
 _MOST: Final = 2.0**53  # more is no whole number for JSON's readers
 _ENDED: Final[Mapping[str, str]] = {
@@ -23,21 +29,16 @@ _ENDED: Final[Mapping[str, str]] = {
 }
 
 
-def journaled(
-    plan: HibernatePlan, status: HibernatePlanStatus, recorded: Collection[int], now: Instant
-) -> HibernatePlanStatus:
-    """The new status with all that it tells of."""
+def news_of(plan: HibernatePlan, status: HibernatePlanStatus) -> Iterator[News]:
+    """What there is to tell of a new status."""
     before = plan.status
-    news = (
-        *spec_news(before.observed_generation, plan.metadata),
-        *_suspension(plan, before, status),
-        *_retry(plan, before, status),
-        *_exceptions(before, status),
-        *_targets(plan, before, status),
-        *_operations(before, status),
-        *degraded_news(before.conditions, status.conditions, DEGRADED),
-    )
-    return msgspec.structs.replace(status, journal=noted(before.journal, news, recorded, now))
+    yield from spec_news(before.observed_generation, plan.metadata)
+    yield from _suspension(plan, before, status)
+    yield from _retry(plan, before, status)
+    yield from _exceptions(before, status)
+    yield from _targets(plan, before, status)
+    yield from _operations(before, status)
+    yield from degraded_news(before.conditions, status.conditions, DEGRADED)
 
 
 def _suspension(
@@ -119,8 +120,14 @@ def _saving(plan: HibernatePlan, target: TargetStatus) -> dict[str, int | str]:
         "cpuMillicores": _whole(saving.cpu_cores, 1000),
         "memoryMiB": _whole(saving.memory_gib, 1024),
         "nodes": _whole(saving.nodes),
+        **({"machines": _machines(saving.machines)} if saving.machines else {}),
         "timezone": plan.spec.schedule.timezone,
     }
+
+
+def _machines(machines: Mapping[str, float]) -> str:
+    """How many of which machines: `eu-central-1/m5.large=3 eu-central-1/m5.xlarge=1`."""
+    return " ".join(f"{name}={_whole(number)}" for name, number in sorted(machines.items()))
 
 
 def _whole(amount: float | None, times: int = 1) -> int:

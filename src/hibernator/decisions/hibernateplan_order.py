@@ -34,7 +34,7 @@ class Order:
 
 
 def order(names: Sequence[str], strategy: Strategy, *, backwards: bool, others: Sequence[str] = ()) -> Order:
-    """The order of a sleep; backwards, that of a waking. The others come first and wait for nobody."""
+    """The order of a sleep; backwards, that of a waking. The others come first and wait for no one."""
     pairs = [(before, after) for before, after in _pairs(names, strategy) if {before, after} <= set(names)]
     if backwards:
         pairs = [(after, before) for before, after in pairs]
@@ -88,7 +88,7 @@ def pause(attempts: int) -> float:
 
 
 def due_at(target: TargetStatus) -> Instant | None:
-    """When a target that failed is tried again; whoever asks, also after a restart, is told the same."""
+    """When a target that failed is tried again; the same for everyone who asks, also after a restart."""
     if target.state != "Pending" or not target.attempts or target.finished_at is None:
         return None
     drawn = crc32(f"{target.name}/{target.attempts}/{target.finished_at}".encode()) / 2**32
@@ -98,7 +98,7 @@ def due_at(target: TargetStatus) -> Instant | None:
 
 def _is_due(target: TargetStatus, now: Instant) -> bool:
     due = due_at(target)
-    set_back = target.finished_at is not None and now < Instant(target.finished_at)  # by somebody: the clock
+    set_back = target.finished_at is not None and now < Instant(target.finished_at)  # by someone: the clock
     return due is None or due <= now or set_back
 
 

@@ -1,7 +1,7 @@
 """What is needed to wake things up: what to keep of it, and the ConfigMaps that it is kept in.
 
 An entry is written before its thing is put to sleep, and holds until the thing was woken. Both may take
-several steps, and who comes after a crash cannot tell half of them from what somebody wants. So what was
+several steps, and who comes after a crash cannot tell half of them from what someone wants. So what was
 never woken keeps what is written about it, through retries and into the next cycle, however it looks.
 """
 
@@ -34,17 +34,27 @@ class Saving:
     cpu_cores: float = 0.0
     memory_gib: float = 0.0
     nodes: float = 0.0  # machines, where it is machines that sleep
+    # How many of which machines, as far as it is known, by region and type: `eu-central-1/m5.large`.
+    machines: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def __add__(self, other: "Saving") -> "Saving":
+        machines = {
+            name: self.machines.get(name, 0.0) + other.machines.get(name, 0.0)
+            for name in sorted({*self.machines, *other.machines})
+        }
         return Saving(
-            self.cpu_cores + other.cpu_cores, self.memory_gib + other.memory_gib, self.nodes + other.nodes
+            self.cpu_cores + other.cpu_cores,
+            self.memory_gib + other.memory_gib,
+            self.nodes + other.nodes,
+            {name: number for name, number in machines.items() if number},
         )
 
     def __sub__(self, other: "Saving") -> "Saving":
         return self + other * -1.0
 
     def __mul__(self, hours: float) -> "Saving":
-        return Saving(self.cpu_cores * hours, self.memory_gib * hours, self.nodes * hours)
+        machines = {name: number * hours for name, number in self.machines.items()}
+        return Saving(self.cpu_cores * hours, self.memory_gib * hours, self.nodes * hours, machines)
 
 
 NOTHING: Final = Saving()
@@ -83,13 +93,14 @@ class Entry(Model):
     cpu_cores: float = 0.0
     memory_gib: float = msgspec.field(default=0.0, name="memoryGiB")
     nodes: float = 0.0
+    machines: dict[str, float] = msgspec.field(default_factory=dict)
     note: str = ""
     woken: bool = False
     awake_until: datetime | None = None
 
     @property
     def saving(self) -> Saving:
-        return Saving(self.cpu_cores, self.memory_gib, self.nodes)
+        return Saving(self.cpu_cores, self.memory_gib, self.nodes, self.machines)
 
 
 Entries = Mapping[str, Entry]
@@ -108,7 +119,7 @@ class Kept:
         return {key: entry for key, entry in self.entries.items() if entry.was is not None}
 
     @property
-    def looks_at(self) -> Instant | None:
+    def next_check(self) -> Instant | None:
         """When the first of those that stay awake for now may sleep."""
         return min(
             (Instant(one.awake_until) for one in self.entries.values() if one.awake_until), default=None
@@ -144,6 +155,7 @@ def _entry(kept: Entry | None, item: Item, cycle: int, identity: str) -> Entry:
         cpu_cores=float(item.saving.cpu_cores),  # as it is read back, so that nothing is written anew
         memory_gib=float(item.saving.memory_gib),
         nodes=float(item.saving.nodes),
+        machines={name: float(number) for name, number in item.saving.machines.items()},
     )
 
 

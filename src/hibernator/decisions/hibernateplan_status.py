@@ -1,7 +1,7 @@
 """The steps of a plan's status: an operation begins, goes on, is interrupted, ends, is opened again.
 
 The status is also the plan's memory. The last entry of `history` tells where the plan stands, `targets` how
-far the operation is, and both change in one write. So whoever reads it after a crash goes on from there.
+far the operation is, and both change in one write. So anyone who reads it after a crash goes on from there.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -30,6 +30,7 @@ from hibernator.decisions.hibernateplan_order import pause
 from hibernator.decisions.hibernateplan_restore import NOTHING, Saving
 
 REMEMBERED: Final = 5
+_MOST_MACHINES: Final = 32  # kinds of machines that a status names
 _replace = msgspec.structs.replace
 
 
@@ -298,7 +299,9 @@ def saves_now(target: TargetStatus) -> HourlySaving:
 
 
 def _saving_of(said: HourlySaving | None) -> Saving:
-    return Saving(said.cpu_cores or 0.0, said.memory_gib or 0.0, said.nodes or 0.0) if said else NOTHING
+    if said is None:
+        return NOTHING
+    return Saving(said.cpu_cores or 0.0, said.memory_gib or 0.0, said.nodes or 0.0, said.machines)
 
 
 def hourly(saving: Saving) -> HourlySaving:
@@ -307,6 +310,9 @@ def hourly(saving: Saving) -> HourlySaving:
         cpu_cores=round(saving.cpu_cores, 3),
         memory_gib=round(saving.memory_gib, 3),
         nodes=round(saving.nodes, 3) or None,
+        machines={
+            name: round(number, 3) for name, number in sorted(saving.machines.items())[:_MOST_MACHINES]
+        },
     )
 
 

@@ -12,12 +12,12 @@ from whenever import Instant
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.planstatus import HibernatePlanStatus
 from hibernator.api.scheduleexception import Impact, ScheduleException
-from hibernator.schedule.bend import NamedException
+from hibernator.schedule.exceptions import NamedException
 from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.spans import Spans, subtract, union
 from hibernator.schedule.ticks import from_instant, to_instant
-from hibernator.schedule.verdicts import State
+from hibernator.schedule.timeline import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ def changes(
     schedule, spec = plan.spec.schedule, exception.spec
     start, end = Instant(spec.valid_from), Instant(spec.valid_until)
     before = _asleep(PlanTimeline(schedule, others, holidays), start, end)
-    bends = *others, (exception.metadata.name, spec)
-    after = _asleep(PlanTimeline(schedule, bends, holidays), start, end)
+    overrides = *others, (exception.metadata.name, spec)
+    after = _asleep(PlanTimeline(schedule, overrides, holidays), start, end)
     found = [
         *(Change(to_instant(lo), to_instant(hi), State.ASLEEP) for lo, hi in subtract(after, before)),
         *(Change(to_instant(lo), to_instant(hi), State.AWAKE) for lo, hi in subtract(before, after)),

@@ -8,13 +8,33 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import to_builtins
 from whenever import Instant
 
-from hibernator.api.meta import MOST_UNTOLD, Condition, ObjectMeta, Transition
-from hibernator.decisions.author import author
+from hibernator.api.kind import DOMAIN
+from hibernator.api.meta import MOST_UNRECORDED, Condition, ObjectMeta, Transition
+from hibernator.api.people import KnownBy
 from hibernator.decisions.conditions import find, whole_second
 
-USER: Final = "user"  # in the data of an entry: who did it, where that is known
+CHANGED_BY: Final = f"{DOMAIN}/changed-by"  # of a generation
+RETRIED_BY: Final = f"{DOMAIN}/retried-by"  # of what the annotation `retry` says
+
+
+def note(of: int | str, user: str) -> str:
+    return f"{of} {user}"
+
+
+def author(metadata: ObjectMeta, of: int | str, key: str = CHANGED_BY) -> str:
+    """Who made this generation, or asked for this; empty when no one knows."""
+    about = note(of, "")
+    written = metadata.annotations.get(key, "")
+    return written.removeprefix(about) if written.startswith(about) else ""
+
+
+# In the data of an entry, where a person did it: who, or nothing where that is unknown, and through what.
+USER: Final = "user"
+CHANNEL: Final = "channel"
+BEHALF: Final = "onBehalfOf"  # for whom a deputy decided
 
 _LONGEST = 4096
 
@@ -27,32 +47,68 @@ class News:
     message: str = ""
     data: Mapping[str, int | str] = field(default_factory=dict)
     at: Instant | None = None
+    identity: tuple[str, ...] | None = None  # where number and time do not name it in the audit trail
 
 
 def noted(
-    journal: Sequence[Transition], news: Iterable[News], recorded: Collection[int], now: Instant
+    journal: Sequence[Transition],
+    news: Iterable[News],
+    recorded: Collection[int],
+    now: Instant,
+    *,
+    story: Iterable[News] = (),
 ) -> tuple[Transition, ...]:
-    """The journal with the news, without what is on record."""
-    last = journal[-1].number if journal else 0
-    fresh = [_numbered(one, last + place, now) for place, one in enumerate(news, 1)]
-    if not fresh:
+    """The journal with the news, without what is on record. The `story` is for `journal_or`."""
+    if not (fresh := tuple(news)):
         return tuple(journal)
-    return (*(one for one in journal if one.number not in recorded), *fresh)[-MOST_UNTOLD:]
+    known = journal_or(journal, story)
+    last = known[-1].number if known else 0
+    numbered = (_numbered(one, last + place, now) for place, one in enumerate(fresh, 1))
+    return (*(one for one in known if one.number not in recorded), *numbered)[-MOST_UNRECORDED:]
+
+
+def journal_or(journal: Sequence[Transition], story: Iterable[News]) -> tuple[Transition, ...]:
+    """The journal; of an object from before its kind had one, all that its status tells, each with its time.
+
+    The identities are those by which it was recorded then, so that nothing is recorded twice.
+    """
+    return tuple(journal) or noted((), story, (), Instant.MIN)
 
 
 def spec_news(before: int | None, metadata: ObjectMeta) -> Iterator[News]:
     """From the generation that the status speaks about to that of the object."""
-    now = metadata.generation
     if before is None:
-        yield News("created", data={"generation": now, **by_user(author(metadata, 1))})
-    elif before != now:
+        yield News("created", data={"generation": metadata.generation, **by_user(author(metadata, 1))})
+    yield from change_news(before, metadata)
+
+
+def change_news(before: int | None, metadata: ObjectMeta) -> Iterator[News]:
+    now = metadata.generation
+    if before is not None and before != now:
         yield News("changed", data={"generation": now, **by_user(author(metadata, now))})
+
+
+def creation_news(
+    before: int | None, after: int | None, metadata: ObjectMeta, data: Mapping[str, int | str]
+) -> Iterator[News]:
+    """From when the API server made it: the first pass may come much later."""
+    if before is None and after is not None:
+        yield News("created", data=data, at=created_at(metadata), identity=())
+
+
+def created_at(metadata: ObjectMeta) -> Instant:
+    return Instant(metadata.creation_timestamp) if metadata.creation_timestamp else Instant.MIN
 
 
 def by_author(before: int | None, metadata: ObjectMeta) -> dict[str, str]:
     """Who brought about what follows from the spec; of several changes at once it may have been any."""
     now = metadata.generation
     return by_user(author(metadata, now) if (before or 0) + 1 == now else "")
+
+
+def how_known(known_by: KnownBy | None) -> dict[str, str]:
+    """How the web process knew who decided, for the audit trail."""
+    return {} if known_by is None else {key: str(value) for key, value in to_builtins(known_by).items()}
 
 
 def by_user(name: str) -> dict[str, str]:
@@ -76,4 +132,5 @@ def _numbered(news: News, number: int, now: Instant) -> Transition:
         at=whole_second(news.at or now),
         message=news.message[:_LONGEST],
         data=news.data,
+        identity=news.identity,
     )

@@ -1,17 +1,19 @@
 """What an hour costs, from a price file or by default, and what an amount of savings is worth by it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hibernator.api.problem import Problem
 from hibernator.api.structural import guess
+from hibernator.decisions.pricelist import listed
 from hibernator.decisions.savings import CLOUD, NODES, WORKLOADS, Amount
 
 _HOUR: Final = 3600
 _TYPES: Final = frozenset({WORKLOADS, *NODES, *CLOUD})
 # The names that OpenCost gives to the same things in its custom pricing.
 _OPENCOST: Final = {"CPU": "cpu", "RAM": "memory"}
+_CSV: Final = ("Region", "AssetClass", "InstanceType", "MarketPriceHourly")
 _NUMBERS: Final = ("cpu", "memory")
 
 
@@ -23,8 +25,23 @@ class Prices:
     memory: float = 0.004237  # of a GiB
     currency: str = "USD"
     hourly: Mapping[str, float] = field(default_factory=dict)  # of one thing, by type of target
+    machines: Mapping[str, float] = field(default_factory=dict)  # by type, or by region and type
+    lists: bool = True  # whether list prices count: not beside a file, which may be in another currency
+
+    def machine(self, name: str) -> float | None:
+        """The price of `eu-central-1/m5.large`: that of the region comes first."""
+        own = self.machines.get(name, self.machines.get(name.partition("/")[2]))
+        return listed(name) if own is None and self.lists else own
 
     def worth(self, type_: str, amount: Amount) -> float:
+        """By the price of each machine; then of the type of target; then of cores and memory."""
+        known = {name: price for name in amount.machines if (price := self.machine(name)) is not None}
+        by_name = sum(price * amount.machines[name] for name, price in known.items()) / _HOUR
+        whole = sum(amount.machines.values())
+        rest = 1.0 if not whole else 1.0 - sum(amount.machines[name] for name in known) / whole
+        return by_name + rest * self._by_type(type_, amount) if rest else by_name
+
+    def _by_type(self, type_: str, amount: Amount) -> float:
         if (price := self.hourly.get(type_)) is not None:
             return price * (amount.nodes if type_ in NODES else amount.items) / _HOUR
         return self.cpu * amount.millicores / 1000 / _HOUR + self.memory * amount.mebibytes / 1024 / _HOUR
@@ -47,9 +64,28 @@ def read_prices(document: Any) -> tuple[Prices, list[Problem]]:
             found[name] = str(value)
         elif name == "hourly" and isinstance(value, dict):
             found[name] = {type_: _hourly(type_, price, problems) for type_, price in value.items()}
+        elif name == "machines" and isinstance(value, dict):
+            found[name] = {
+                str(one): _number(f"machines.{one}", price, problems) for one, price in value.items()
+            }
         elif not of_opencost:
             problems.append(_unknown(name, value))
-    return Prices(**found), problems
+    return Prices(**found, lists=False), problems
+
+
+def read_csv(rows: Iterable[Mapping[str, str]]) -> tuple[Prices, list[Problem]]:
+    """From OpenCost's CSV, in which a line is the price of a kind of node: the columns that are needed."""
+    machines: dict[str, float] = {}
+    problems: list[Problem] = []
+    for number, row in enumerate(rows, 2):
+        if missing := [column for column in _CSV if row.get(column) is None]:
+            fix = f"OpenCost's CSV has the columns {', '.join(_CSV)} and others."
+            return Prices(), [Problem(f"line {number}", None, f"it has no {missing[0]}", fix)]
+        if row["AssetClass"].strip().lower() == "node" and (type_ := row["InstanceType"].strip()):
+            price = _number(f"line {number}", row["MarketPriceHourly"].strip(), problems)
+            region = row["Region"].strip()
+            machines[f"{region}/{type_}" if region else type_] = price
+    return Prices(machines=machines, lists=False), problems
 
 
 def _hourly(type_: str, price: Any, problems: list[Problem]) -> float:
@@ -72,7 +108,7 @@ def _number(path: str, value: Any, problems: list[Problem]) -> float:
 
 
 def _unknown(name: str, value: Any) -> Problem:
-    known = (*_NUMBERS, "currency", "hourly")
+    known = (*_NUMBERS, "currency", "hourly", "machines")
     meant = guess(str(name), known)
     fix = f"Did you mean {meant}?" if meant else f"Write {', '.join(known)}."
     return Problem(str(name), value, "a price file has no such field", fix)

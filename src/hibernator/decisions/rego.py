@@ -1,4 +1,4 @@
-"""What an approval policy may say, and what a namespace may: one shape, checked, whoever wrote it.
+"""What an approval policy may say, and what a namespace may: one shape, checked, no matter who wrote it.
 
 A policy can only ask for more: it makes people agree where the confidence alone would not. What cannot be
 understood is never taken for a no: a broken policy counts as one that wants approval.
@@ -28,7 +28,7 @@ _KEYS: Final = ("approvalTimeout", "approversL1", "approversL2", "escalateAfter"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """Who shall be asked and for how long, as far as somebody said so."""
+    """Who shall be asked and for how long, as far as someone said so."""
 
     seconds: float | None = None
     approvers: tuple[ApproverLevel, ...] = ()

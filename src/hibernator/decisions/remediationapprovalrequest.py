@@ -1,11 +1,10 @@
-"""How a request for approval ends: somebody's condition becomes the decision, or time runs out.
+"""How a request for approval ends: someone's condition becomes the decision, or time runs out.
 
-Whose word counts is for the machine that all approvals share. A decision that does not count is set aside, so
-that those whose word does count can still decide. When somebody decided is never taken from what they wrote.
+Whose decision counts is for the machine that all approvals share. A decision that does not count is set
+aside, so that others can still decide. When someone decided is never taken from what they wrote.
 """
 
-import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
@@ -13,205 +12,223 @@ from typing import Final, Literal
 from msgspec.structs import replace
 from whenever import Instant
 
-from hibernator.api.aianalysis import DeadlineSource
-from hibernator.api.meta import Condition
-from hibernator.api.people import ApproverLevel
+from hibernator.api.meta import Condition, Transition
 from hibernator.api.remediationapprovalrequest import (
     RefusedDecision,
     RemediationApprovalRequest,
     RemediationApprovalRequestStatus,
 )
-from hibernator.decisions.approval import Person, Refusal, Request, Seat, Standing, Vote, stand
-from hibernator.decisions.conditions import whole_second
-from hibernator.decisions.notice import Notice
+from hibernator.decisions.approval import Standing, in_place_of
+from hibernator.decisions.conditions import Notice, find, seconds_until, whole_second
+from hibernator.decisions.journal import (
+    BEHALF,
+    CHANNEL,
+    USER,
+    News,
+    author,
+    created_at,
+    creation_news,
+    how_known,
+    journal_or,
+    noted,
+)
+from hibernator.decisions.remediationapprovalrequest_status import (
+    approval,
+    awaited,
+    decided_by,
+    required,
+    undecided,
+)
+from hibernator.decisions.remediationapprovalrequest_votes import UNKNOWN_CHANNEL, Seen, Weighed, said, weigh
+from hibernator.decisions.remediationrequest import AGAIN, controller_of
 
-UNKNOWN_CHANNEL: Final = "api"
 MOST_REFUSED: Final = 10
 
-Reason = Literal["Waiting", "Escalated", "Approved", "Rejected", "Expired", "DecisionRefused"]
-Word = Literal["Approved", "Rejected"]
+Reason = Literal[
+    "Waiting", "Escalated", "ApprovalCounted", "Approved", "Rejected", "Expired", "DecisionRefused"
+]
+Decided = Literal["Approved", "Rejected"]
 _UNNAMED: Final = "an unknown user"
-_ANYBODY: Final = Seat("role", "*")
-_UNKNOWN: Final = Person("")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """All that the decision may look at."""
-
-    request: RemediationApprovalRequest
-    person: Person  # the one whose name stands beside the condition
-    author: Person = _UNKNOWN  # of the analysis; no name where nobody knows
-    own_allowed: bool = False  # whether authors may approve their own analyses
-    accepted_at: Instant | None = None  # when the API server took it, where that matters: after the deadline
-    deadline_source: DeadlineSource | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    status: RemediationApprovalRequestStatus | None = None
+    status: RemediationApprovalRequestStatus | None = None  # None where there is nothing left to decide
     notices: tuple[Notice[Reason], ...] = ()
     after: float | None = None
 
 
-def said(request: RemediationApprovalRequest) -> Condition | None:
-    """The condition by which somebody decided."""
-    return next((one for one in request.status.conditions if one.type in {"Approved", "Rejected"}), None)
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What was seen, with what was decided worked out."""
+
+    request: RemediationApprovalRequest
+    before: RemediationApprovalRequestStatus
+    condition: Condition | None  # by which someone decided
+    weighed: Weighed
+    now: Instant
+
+    @property
+    def standing(self) -> Standing:
+        return self.weighed.standing
 
 
-def places(levels: tuple[ApproverLevel, ...]) -> tuple[Seat, ...]:
-    """Whose word counts. The second level need not wait until it is asked."""
-    named = (
-        *(Seat("email", email) for level in levels for email in level.emails),
-        *(Seat("role", role) for level in levels for role in level.roles),
-    )
-    return named or (_ANYBODY,)
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """What one policy answered."""
+
+    status: RemediationApprovalRequestStatus
+    notices: tuple[Notice[Reason], ...] = ()
+    after: float | None = None
 
 
 def decide(seen: Seen, now: Instant) -> Decision:
     request = seen.request
     if request.metadata.deletion_timestamp:
-        return Decision()  # there is nothing left to decide
+        return Decision()
+    condition = said(request)
+    weighed = weigh(seen, condition, now)
     before = replace(
         request.status,
         observed_generation=request.metadata.generation,
         deadline_source=request.status.deadline_source or seen.deadline_source,
     )
-    if before.decision:
-        return Decision(status=before)
-    word = said(request)
-    standing, refusal = _hear(seen, word, now)
-    if word and refusal:
-        return _set_aside(before, word, refusal, now)
-    if standing.outcome is None:
-        return _wait(request, before, now)
-    if word and standing.counted:
-        return _decided(before, word, standing.counted[0].at)
-    return _over(_expired(request, before, word, now), "Expired")
-
-
-def _hear(seen: Seen, word: Condition | None, now: Instant) -> tuple[Standing, Refusal | None]:
-    """How it stands with what was said, and why that does not count, if it never will.
-
-    A word that came too late is no such case: there time has run out, and that is how it ends.
-    """
-    spec, uid = seen.request.spec, seen.request.metadata.uid
-    request = Request(
-        requester=seen.author,
-        places=places(spec.approvers),
-        needed=1,
-        asked_at=Instant.MIN,  # nobody can have spoken before there was anything to add a condition to
-        deadline=Instant(spec.required_by),
-        uid=uid,
-        spec_hash="",  # the spec never changes
-        # Most analyses come from programs, and without the webhook nobody knows from which.
-        own_allowed=seen.own_allowed or not seen.author.user,
+    if not before.decision:
+        before = required(before, weighed)
+    look = _Look(request, before, condition, weighed, now)
+    course = next(found for policy in _POLICIES if (found := policy(look)))
+    journal = noted(
+        request.status.journal,
+        _news(request, request.status, course.status),
+        seen.recorded,
+        now,
+        story=_story(request),
     )
-    if word is None:
-        return stand(request, (), now), None
-    at = seen.accepted_at or now
-    person = dataclasses.replace(seen.person, roles=seen.person.roles | {_ANYBODY.name})
-    verdict: Literal["approve", "reject"] = "approve" if word.type == "Approved" else "reject"
-    standing = stand(request, (Vote(by=person, verdict=verdict, at=at, uid=uid),), now)
-    refusal = next((why for _, why in standing.refused if why.reason != "TooLate"), None)
-    if not person.user and at < request.deadline:
-        refusal = Refusal(
-            "NotAsked",
-            "It is unknown who decided: write your own user name into status.decidedBy together with the "
-            "condition, or use `hibernator remediation approve`.",
-        )
-    return standing, refusal
+    return Decision(
+        status=replace(course.status, journal=journal), notices=course.notices, after=course.after
+    )
 
 
-def _set_aside(
-    before: RemediationApprovalRequestStatus, word: Condition, refusal: Refusal, now: Instant
-) -> Decision:
+def _final(look: _Look) -> _Course | None:
+    """The first decision is final."""
+    return _Course(look.before) if look.before.decision else None
+
+
+def _uncounted(look: _Look) -> _Course | None:
+    """A decision that does not count is set aside, so that others can still decide."""
+    condition, refusal, before = look.condition, look.weighed.refusal, look.before
+    if condition is None or refusal is None:
+        return None
     reason = refusal.reason if before.decided_by else "Nameless"
     status = replace(
-        _refuse(before, word, reason, refusal.message, now),
-        conditions=tuple(one for one in before.conditions if one is not word),
+        _refuse(before, condition, reason, refusal.message, look.now),
+        conditions=tuple(one for one in before.conditions if one is not condition),
         message=f"The decision of {before.decided_by or _UNNAMED} was not counted. {refusal.message}",
     )
-    # At once again: deadline and escalation are worked out for the request without that word.
-    notice: Notice[Reason] = Notice("Warning", "DecisionRefused", status.message)
-    return Decision(status=status, notices=(notice,), after=0.0)
+    # At once again: deadline and escalation are worked out for the request without that decision.
+    return _Course(status, (Notice("Warning", "DecisionRefused", status.message),), 0.0)
 
 
-def _refuse(
-    before: RemediationApprovalRequestStatus, word: Condition, reason: str, message: str, now: Instant
-) -> RemediationApprovalRequestStatus:
-    entry = RefusedDecision(
-        by=before.decided_by,
-        decision=_word(word),
-        at=whole_second(now),
-        reason=reason,
-        message=message[:8192],
-    )
-    return replace(
-        before,
-        decided_by="",
-        decider_groups=(),
-        decider_extra={},
-        decided_at=None,
-        decided_via="",
-        decision_message="",
-        refused=(*before.refused, entry)[-MOST_REFUSED:],
-    )
-
-
-def _expired(
-    request: RemediationApprovalRequest,
-    before: RemediationApprovalRequestStatus,
-    late: Condition | None,
-    now: Instant,
-) -> RemediationApprovalRequestStatus:
-    message = f"No decision before {_iso(request.spec.required_by)}."
-    if late:
-        message += f" The decision of {before.decided_by or _UNNAMED} came too late."
-        before = _refuse(before, late, "TooLate", message, now)
-    return replace(before, decision="Expired", decided_at=request.spec.required_by, message=message)
-
-
-def _decided(before: RemediationApprovalRequestStatus, word: Condition, at: Instant) -> Decision:
-    decision, words = _word(word), word.message[:1024]
-    told = f"{decision} by {before.decided_by}{f': {words}' if words else '.'}"
+def _set_aside(look: _Look) -> _Course | None:
+    """An approval that counts and is not enough: the policies ask for more."""
+    condition, before, vote = look.condition, look.before, look.weighed.vote
+    if condition is None or vote is None or look.standing.outcome or not look.weighed.is_counted:
+        return None
     status = replace(
-        before,
-        decision=decision,
-        decided_at=whole_second(at),
-        decided_via=before.decided_via or UNKNOWN_CHANNEL,
-        decision_message=words,
-        message=told,
+        undecided(before),
+        approvals=(*before.approvals, approval(before, vote)),
+        conditions=tuple(one for one in before.conditions if one is not condition),
+        message=f"Approved by {in_place_of(before.decided_by, look.standing.behalf_of(vote))}.",
     )
-    return _over(status, decision)
+    return _Course(status, (Notice("Normal", "ApprovalCounted", status.message),), 0.0)
 
 
-def _word(condition: Condition) -> Word:
-    return "Approved" if condition.type == "Approved" else "Rejected"
-
-
-def _over(status: RemediationApprovalRequestStatus, reason: Reason) -> Decision:
-    type_: Literal["Normal", "Warning"] = "Normal" if reason == "Approved" else "Warning"
-    return Decision(status=status, notices=(Notice(type=type_, reason=reason, message=status.message),))
-
-
-def _wait(
-    request: RemediationApprovalRequest, before: RemediationApprovalRequestStatus, now: Instant
-) -> Decision:
-    spec = request.spec
-    due = spec.escalate_at is not None and now >= Instant(spec.escalate_at)
+def _waits(look: _Look) -> _Course | None:
+    if look.standing.outcome is not None:
+        return None
+    spec, before = look.request.spec, look.before
+    due = spec.escalate_at is not None and look.now >= Instant(spec.escalate_at)
     escalated_at = before.escalated_at or (spec.escalate_at if due else None)
-    message = f"Waits until {_iso(spec.required_by)} for {_asked(spec.approvers, both=due)}."
+    message = " ".join(awaited(look.request, look.weighed, both=due))
     if before.refused:
         last = before.refused[-1]
         message += f" The decision of {last.by or _UNNAMED} was not counted. {last.message}"
     status = replace(before, escalated_at=escalated_at, message=message)
-    return Decision(
-        status=status, notices=tuple(_news(before, status)), after=_after(_next_look(request, due=due), now)
+    moments = (_next_look(look.request, due=due), look.weighed.demands.next_escalation(look.now))
+    after = seconds_until(min(moment for moment in moments if moment), look.now)
+    return _Course(status, tuple(_notices(before, status)), after)
+
+
+def _decided(look: _Look) -> _Course | None:
+    outcome, before = look.standing.outcome, look.before
+    if outcome is None or outcome.is_timeout:
+        return None
+    last = look.standing.counted[-1]
+    if look.condition is None:  # a policy is gone, and what others have approved is enough now
+        before = decided_by(before, last)
+    behalf = look.standing.behalf_of(last)
+    status = replace(
+        before,
+        decision=outcome.state,
+        decided_at=whole_second(last.at),
+        decided_via=before.decided_via or UNKNOWN_CHANNEL,
+        decided_for=behalf,
+        decision_message=last.reason,
+        message=f"{outcome.state} by {in_place_of(before.decided_by, behalf)}"
+        f"{f': {last.reason}' if last.reason else '.'}",
     )
+    return _over(status, outcome.state)
 
 
-def _news(
+def _expired(look: _Look) -> _Course:
+    before, required_by = look.before, look.request.spec.required_by
+    message = f"No decision before {_iso(required_by)}."
+    if look.condition:
+        message += f" The decision of {before.decided_by or _UNNAMED} came too late."
+        before = _refuse(before, look.condition, "TooLate", message, look.now)
+    status = replace(before, decision="Expired", decided_at=required_by, message=message)
+    return _over(status, "Expired")
+
+
+_POLICIES: Final[tuple[Callable[[_Look], _Course | None], ...]] = (
+    _final,
+    _uncounted,
+    _set_aside,
+    _waits,
+    _decided,
+    _expired,
+)
+
+
+def journal_of(request: RemediationApprovalRequest) -> tuple[Transition, ...]:
+    return journal_or(request.status.journal, _story(request))
+
+
+def _refuse(
+    before: RemediationApprovalRequestStatus, condition: Condition, reason: str, message: str, now: Instant
+) -> RemediationApprovalRequestStatus:
+    entry = RefusedDecision(
+        by=before.decided_by,
+        decision=_decided_by(condition),
+        at=whole_second(now),
+        reason=reason,
+        message=message[:8192],
+        via=before.decided_via,
+        known_by=before.decider_known_by,
+    )
+    return replace(undecided(before), refused=(*before.refused, entry)[-MOST_REFUSED:])
+
+
+def _decided_by(condition: Condition) -> Decided:
+    return "Approved" if condition.type == "Approved" else "Rejected"
+
+
+def _over(status: RemediationApprovalRequestStatus, reason: Reason) -> _Course:
+    type_: Literal["Normal", "Warning"] = "Normal" if reason == "Approved" else "Warning"
+    return _Course(status, (Notice(type_, reason, status.message),))
+
+
+def _notices(
     before: RemediationApprovalRequestStatus, after: RemediationApprovalRequestStatus
 ) -> Iterator[Notice[Reason]]:
     if after.escalated_at and not before.escalated_at:
@@ -221,26 +238,65 @@ def _news(
         yield Notice(type="Normal", reason="Waiting", message=after.message)
 
 
-def _asked(levels: tuple[ApproverLevel, ...], *, both: bool) -> str:
-    only_second = all(level.level == "L2" for level in levels)
-    names = [
-        name
-        for level in levels
-        if level.level == "L1" or both or only_second
-        for name in (*level.emails, *level.roles)
-    ]
-    return f"one of {', '.join(names)}" if names else "any user who may approve"
-
-
 def _next_look(request: RemediationApprovalRequest, *, due: bool) -> Instant:
     spec = request.spec
     moments = [spec.required_by, *([spec.escalate_at] if spec.escalate_at and not due else [])]
     return min(map(Instant, moments))
 
 
-def _after(next_look: Instant, now: Instant) -> float:
-    return max(0.0, (next_look - now).total("seconds"))
-
-
 def _iso(moment: datetime) -> str:
     return Instant(moment).format_iso()
+
+
+def _story(request: RemediationApprovalRequest) -> Iterator[News]:
+    return _news(request, RemediationApprovalRequestStatus(), request.status)
+
+
+def _news(
+    request: RemediationApprovalRequest,
+    before: RemediationApprovalRequestStatus,
+    after: RemediationApprovalRequestStatus,
+) -> Iterator[News]:
+    metadata = request.metadata
+    by = author(metadata, 1)
+    is_ours = controller_of(request) is not None and not by
+    data = {
+        "analysis": request.spec.ai_analysis_ref.name,
+        "requiredBy": _iso(request.spec.required_by),
+        **({"by": "operator"} if is_ours else {USER: by}),
+    }
+    for made in creation_news(before.observed_generation, after.observed_generation, metadata, data):
+        yield made
+        if metadata.name.endswith(AGAIN):
+            yield News("recreated", at=created_at(metadata), identity=())
+    if after.escalated_at and not before.escalated_at:
+        yield News("escalated", at=Instant(after.escalated_at), identity=())
+    for refused in after.refused:
+        if refused not in before.refused:
+            at = Instant(refused.at)
+            identity = refused.by, refused.decision, at.format_iso()
+            who = {USER: refused.by, CHANNEL: refused.via, **how_known(refused.known_by)}
+            data = {"decision": refused.decision, "reason": refused.reason, **who}
+            yield News("approval.refused", refused.message, data, at, identity)
+    for yes in after.approvals[len(before.approvals) :]:
+        at = Instant(yes.approved_at)
+        who = {USER: yes.approved_by, CHANNEL: yes.channel, **how_known(yes.known_by)}
+        yield News("approval.given", data=who, at=at, identity=(yes.approved_by, at.format_iso()))
+    if after.decision and not before.decision:
+        yield from _end(request, after)
+
+
+def _end(request: RemediationApprovalRequest, after: RemediationApprovalRequestStatus) -> Iterator[News]:
+    """How it ended, which happens once in its life: as it stands in the object before anything is written."""
+    condition = find(after.conditions, after.decision)
+    said_at = (Instant(condition.last_transition_time).format_iso(),) if condition else ()
+    at = Instant(after.decided_at) if after.decided_at else created_at(request.metadata)
+    who: dict[str, str] = {}
+    if after.decision != "Expired":
+        who = {USER: after.decided_by, CHANNEL: after.decided_via, **how_known(after.decider_known_by)}
+        who |= {BEHALF: after.decided_for} if after.decided_for else {}
+    if after.decision == "Approved":
+        yield News("approval.given", data=who, at=at, identity=(after.decided_by, *said_at))
+    reason = {"words": after.decision_message} if after.decision_message else {}
+    data = {"analysis": request.spec.ai_analysis_ref.name, **reason, **who}
+    yield News(after.decision.lower(), data=data, at=at, identity=said_at)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from whenever import Instant
 
 from hibernator.api.aianalysis import AIAnalysis
-from hibernator.api.meta import LocalReference, Object, OwnerReference
+from hibernator.api.meta import LocalReference, Object, OwnerReference, Transition
 from hibernator.api.remediationapprovalrequest import (
     RemediationApprovalRequest,
     RemediationApprovalRequestSpec,
@@ -24,8 +24,8 @@ from hibernator.api.remediationrequest import (
     RemediationRequest,
     RemediationRequestStatus,
 )
-from hibernator.decisions.conditions import Verdict, lay_over
-from hibernator.decisions.notice import Notice
+from hibernator.decisions.conditions import Notice, Verdict, lay_over
+from hibernator.decisions.journal import USER, News, author, change_news, creation_news, journal_or, noted
 
 READY: Final = "Ready"
 AGAIN: Final = "-again"
@@ -60,6 +60,7 @@ class Seen:
     remediation: RemediationRequest
     matters: tuple[Matter, ...] = ()
     orphans: tuple[RemediationApprovalRequest, ...] = ()  # that ask about an analysis that is not here
+    recorded: frozenset[int] = frozenset()  # what of the journal the audit trail has
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Adopt:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Make a request. `instead_of` is the one that somebody deleted, if it is really gone."""
+    """Make a request. `instead_of` is the one that someone deleted, if it is really gone."""
 
     analysis: AIAnalysis
     name: str
@@ -89,7 +90,7 @@ class Refer:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Delete a request that nobody waits for, if its analysis is really gone."""
+    """Delete a request that no one waits for, if its analysis is really gone."""
 
     request: RemediationApprovalRequest
 
@@ -104,6 +105,7 @@ class Decision:
     steps: tuple[Step, ...] = ()
     status: RemediationRequestStatus | None = None
     notices: tuple[Notice[Reason], ...] = ()
+    after: float | None = None  # every change comes by a watch
 
 
 def decide(seen: Seen, now: Instant) -> Decision:
@@ -129,8 +131,33 @@ def decide(seen: Seen, now: Instant) -> Decision:
                 else:
                     steps.append(found)
     status = _status(seen, now)
+    status = replace(status, journal=_journal(seen, status, now))
     notices += _notices(remediation.status, status)
     return Decision(steps=tuple(steps), status=status, notices=tuple(notices))
+
+
+def journal_of(remediation: RemediationRequest) -> tuple[Transition, ...]:
+    return journal_or(remediation.status.journal, _story(remediation))
+
+
+def _journal(seen: Seen, after: RemediationRequestStatus, now: Instant) -> tuple[Transition, ...]:
+    remediation, before = seen.remediation, seen.remediation.status
+    news = _news(remediation, before, after)
+    return noted(before.journal, news, seen.recorded, now, story=_story(remediation))
+
+
+def _story(remediation: RemediationRequest) -> Iterator[News]:
+    return _news(remediation, RemediationRequestStatus(), remediation.status)
+
+
+def _news(
+    remediation: RemediationRequest, before: RemediationRequestStatus, after: RemediationRequestStatus
+) -> Iterator[News]:
+    spec, metadata = remediation.spec, remediation.metadata
+    words = {"signal": spec.signal_name, "severity": spec.severity, "environment": spec.environment}
+    data = {USER: author(metadata, 1)} | {key: word for key, word in words.items() if word}
+    yield from creation_news(before.observed_generation, after.observed_generation, metadata, data)
+    yield from change_news(before.observed_generation, metadata)
 
 
 def request_names(analysis: AIAnalysis) -> tuple[str, str]:

@@ -5,12 +5,12 @@ truth where targets wake one after another. A sleep that has no end yet counts u
 in whole numbers, so that the order of the events and the edges of months change no sum.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from hibernator.schedule.months import by_month
 from hibernator.schedule.spans import Span, Spans, clip, subtract, union
+from hibernator.schedule.zones import by_month
 
 WORKLOADS: Final = "workloadscaler"
 NODES: Final = frozenset({"karpenter", "eks", "gke", "asg"})  # on which workloads run
@@ -32,6 +32,7 @@ class Rate:
     millicores: int = 0
     mebibytes: int = 0
     nodes: int = 0
+    machines: Mapping[str, int] = field(default_factory=dict, hash=False)  # by region and type, where known
     zone: str = "UTC"
 
 
@@ -67,6 +68,7 @@ class Amount:
     mebibytes: int = 0
     nodes: int = 0
     items: int = 0
+    machines: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     def __add__(self, other: "Amount") -> "Amount":
         return Amount(
@@ -74,6 +76,10 @@ class Amount:
             self.mebibytes + other.mebibytes,
             self.nodes + other.nodes,
             self.items + other.items,
+            {
+                name: self.machines.get(name, 0) + other.machines.get(name, 0)
+                for name in sorted({*self.machines, *other.machines})
+            },
         )
 
 
@@ -133,6 +139,7 @@ def _parts(plan: Plan, spell: Spell, on_nodes: Spans, window: Span) -> Iterator[
                     rate.mebibytes * seconds,
                     rate.nodes * seconds if rate.type in NODES else 0,
                     rate.items * seconds,
+                    {name: number * seconds for name, number in rate.machines.items()},
                 ),
             )
 

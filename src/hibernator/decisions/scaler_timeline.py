@@ -21,7 +21,7 @@ from hibernator.schedule.problems import check_scaler
 from hibernator.schedule.scaler import ScalerTimeline
 from hibernator.schedule.scaler_words import ScaledWindow, label
 from hibernator.schedule.ticks import from_instant
-from hibernator.schedule.verdicts import Reason
+from hibernator.schedule.timeline import Reason
 from hibernator.schedule.windows import Window, scaler_window
 from hibernator.schedule.zones import Zone, zone_of
 

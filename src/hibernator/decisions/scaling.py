@@ -1,6 +1,6 @@
 """Where a number of replicas is set, and the writes that set it.
 
-A workload may stand under an autoscaler. Writing its replicas then starts a fight that nobody wins, so the
+A workload may stand under an autoscaler. Writing its replicas then starts a fight that no one wins, so the
 number goes to the autoscaler instead: to a HorizontalPodAutoscaler as its minimum, to a KEDA ScaledObject as
 the count it is paused at. A DaemonSet has no number at all: it sleeps by a node selector
 that no node matches. Nor has a Job or a CronJob: those are suspended.
@@ -114,7 +114,7 @@ def steps(workload: Workload, autoscaler: Autoscaler | None, replicas: int) -> t
         if autoscaler.minimum != wanted:
             writes.append(Patch(place=autoscaler.place, body={"spec": {"minReplicas": wanted}}))
         if workload.replicas == 0:
-            # At zero the autoscaler stands still; somebody else has to take the first step.
+            # At zero the autoscaler stands still; someone else has to take the first step.
             writes.append(_to_replicas(workload, wanted))
         return tuple(writes)
     return () if workload.replicas == wanted else (_to_replicas(workload, wanted),)

@@ -1,4 +1,4 @@
-"""Where a ScheduleException is: from the wish through consent to its end, as a chain of small policies.
+"""Where a ScheduleException is: from the request through approval to its end, as a chain of small policies.
 
 The first policy that has an answer gives state, reason and message; the status follows from it. Several
 exceptions of a plan are active together, unless they want the same time: then one waits for the other.
@@ -11,17 +11,21 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 from whenever import Instant
 
+from hibernator.api.exceptionpolicy import ExceptionPolicy
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.kind import DOMAIN
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import (
     ExceptionState,
     Impact,
+    Judged,
     ScheduleException,
     ScheduleExceptionStatus,
 )
 from hibernator.decisions.approval import Outcome, Person, Request, Standing, stand
-from hibernator.decisions.notice import Notice
+from hibernator.decisions.conditions import Notice, seconds_until, whole_second
+from hibernator.decisions.exceptionpolicy import Case, Demands, demands
+from hibernator.decisions.exceptionpolicy_limits import uses
 from hibernator.decisions.scheduleexception_line import ahead, crowded, taken
 from hibernator.decisions.scheduleexception_request import (
     REQUESTED_BY,
@@ -29,9 +33,16 @@ from hibernator.decisions.scheduleexception_request import (
     request_of,
     requester,
     settled,
+    spec_hash,
     votes_of,
 )
-from hibernator.decisions.scheduleexception_status import Course, Reason, next_status
+from hibernator.decisions.scheduleexception_status import (
+    Course,
+    Reason,
+    awaited,
+    journaled,
+    next_status,
+)
 
 PLAN_LABEL: Final = f"{DOMAIN}/plan"
 FINALIZER: Final = f"{DOMAIN}/exception"
@@ -39,7 +50,7 @@ LONGEST_SECONDS: Final = 86_400.0
 RECORD_SECONDS: Final = 10.0  # how often the audit trail is tried while it is away
 FAREWELL_SECONDS: Final = 60.0  # the longest that a deletion waits for the plan to forget it
 
-_FINAL: Final = frozenset({"Expired", "Cancelled"})  # nothing that anybody does changes these
+_FINAL: Final = frozenset({"Expired", "Cancelled"})  # nothing that anyone does changes these
 
 
 class Crowd(NamedTuple):
@@ -63,9 +74,13 @@ class Seen:
     people: Mapping[str, Person] = field(default_factory=dict)  # by user, those whom the operator knows
     impact: Impact | None = None
     problems: tuple[Problem, ...] = ()
-    recorded: bool = True  # whether the consent that was given is in the audit trail for good
+    on_record: bool = True  # whether the approval that was given is in the audit trail for good
     away: bool = False  # whether it is not because the trail's database cannot be used
+    recorded: frozenset[int] = frozenset()  # what of the journal the audit trail has
     rules: Rules = field(default_factory=Rules)
+    policies: tuple[ExceptionPolicy, ...] = ()  # those of its namespace and of the operator's
+    namespace_labels: Mapping[str, str] = field(default_factory=dict)
+    home: str = ""  # the operator's own namespace
 
     def person(self, user: str) -> Person:
         return self.people.get(user) or Person(user)
@@ -88,9 +103,11 @@ class _Look:
 
     seen: Seen
     now: Instant
-    request: Request | None  # None where nobody has to agree, or was asked so far
+    request: Request | None  # None where no one has to agree, or was asked so far
     standing: Standing | None
     outcome: Outcome | None
+    demands: Demands | None = None  # None where policies do not count (any more)
+    judged: Judged | None = None
 
     @property
     def exception(self) -> ScheduleException:
@@ -107,12 +124,25 @@ class _Look:
     @property
     def idle(self) -> ExceptionState:
         """The state of one that nothing but circumstances keeps from being active."""
-        return "Approved" if self.exception.spec.approval_required else "Pending"
+        return "Approved" if self.request else "Pending"
 
     def course(
         self, state: ExceptionState, reason: Reason, message: str, *, next_look: Instant | None = None
     ) -> Course:
-        return Course(state, reason, message, next_look, self.request, self.standing, self.outcome)
+        later = self.demands.next_escalation(self.now) if self.demands and self.request else None
+        if later and next_look:
+            next_look = min(later, next_look)
+        return Course(
+            state,
+            reason,
+            message,
+            next_look,
+            self.request,
+            self.standing,
+            self.outcome,
+            self.demands,
+            self.judged,
+        )
 
 
 def decide(seen: Seen, now: Instant) -> Decision:
@@ -120,13 +150,13 @@ def decide(seen: Seen, now: Instant) -> Decision:
     if exception.metadata.deletion_timestamp:
         return _leave(seen, now)
     if exception.status.state in _FINAL:
+        status = replace(exception.status, observed_generation=exception.metadata.generation)
         return Decision(
-            label=_is_unlabelled(exception),
-            status=replace(exception.status, observed_generation=exception.metadata.generation),
+            label=_is_unlabelled(exception), status=journaled(exception, status, (), seen.recorded, now)
         )
     look = _look(seen, now)
     course = next(found for policy in _POLICIES if (found := policy(look)))
-    status = next_status(exception, course, seen.impact, now)
+    status = next_status(exception, course, seen.impact, seen.recorded, now)
     return Decision(
         label=_is_unlabelled(exception),
         status=status,
@@ -142,15 +172,52 @@ def _is_unlabelled(exception: ScheduleException) -> bool:
 
 def _look(seen: Seen, now: Instant) -> _Look:
     exception = seen.exception
-    if not exception.spec.approval_required or exception.spec.draft:
-        return _Look(seen, now, None, None, None)
+    if exception.spec.draft:
+        return _Look(seen, now, None, None, None, Demands())
     asked = exception.status.requested_at
     asked_at = Instant(asked) if asked else now.round("second", mode="floor")
-    request = request_of(exception, seen.person(requester(exception)), asked_at, seen.rules)
+    who = seen.person(requester(exception))
     if outcome := settled(exception):
+        request = request_of(exception, who, asked_at, seen.rules)
         return _Look(seen, now, request, None, outcome)
+    judged = _judged(exception, now)
+    if judged.let_through:
+        return _Look(seen, now, None, None, None, judged=judged)
+    asked_for = None if seen.problems else _asked_for(seen, who, judged, now)
+    request = request_of(exception, who, asked_at, seen.rules, asked_for)
+    if not request.groups or (asked_for and asked_for.problems):
+        return _Look(seen, now, None, None, None, asked_for, judged)
     standing = stand(request, votes_of(exception, seen.person, asked_at, now), now)
-    return _Look(seen, now, request, standing, standing.outcome)
+    return _Look(seen, now, request, standing, standing.outcome, asked_for, judged)
+
+
+def _judged(exception: ScheduleException, now: Instant) -> Judged:
+    """The spec as it is, with the time since when it is so, and whether it is active as it is."""
+    status, now_reads = exception.status, spec_hash(exception.spec)
+    known = status.judged
+    if (
+        known is None
+        and status.state == "Active"
+        and status.observed_generation == exception.metadata.generation
+    ):
+        return Judged(spec_hash=now_reads, since=status.requested_at or whole_second(now), let_through=True)
+    if known is None or known.spec_hash != now_reads:
+        return Judged(spec_hash=now_reads, since=whole_second(now))
+    return known if status.state == "Active" else replace(known, let_through=False)
+
+
+def _asked_for(seen: Seen, who: Person, judged: Judged, now: Instant) -> Demands:
+    """What the policies ask for. Those that counted before go on to count, whatever labels say now."""
+    exception, plan = seen.exception, seen.plan
+    case = Case(
+        requester=who,
+        asked_at=Instant(judged.since),
+        uses=uses(exception, seen.others, plan),
+        namespace_labels=seen.namespace_labels,
+        home=seen.home,
+        matched=frozenset(one.name for one in exception.status.policies),
+    )
+    return demands(exception, plan, seen.policies, case, now)
 
 
 def _cancelled(look: _Look) -> Course | None:
@@ -170,7 +237,7 @@ def _rejected(look: _Look) -> Course | None:
     outcome = look.outcome
     if outcome is None or outcome.state != "Rejected":
         return None
-    at = _iso(outcome.at)
+    at = outcome.at.format_iso()
     if outcome.is_timeout:
         message = f"Not everyone agreed before {at}. Create another exception if it is still needed."
         return look.course("Rejected", "ApprovalTimeout", message)
@@ -181,9 +248,10 @@ def _rejected(look: _Look) -> Course | None:
 def _expired(look: _Look) -> Course | None:
     if look.now < look.until:
         return None
+    at = look.until.format_iso()
     if look.exception.status.applied_at:
-        return look.course("Expired", "Expired", f"Ended at {_iso(look.until)}; the plan is as it was.")
-    return look.course("Expired", "Expired", f"Its time ended at {_iso(look.until)} before it became active.")
+        return look.course("Expired", "Expired", f"Ended at {at}; the plan is as it was.")
+    return look.course("Expired", "Expired", f"Its time ended at {at} before it became active.")
 
 
 def _mistaken(look: _Look) -> Course | None:
@@ -193,8 +261,16 @@ def _mistaken(look: _Look) -> Course | None:
     return look.course("Pending", "InvalidSpec", message, next_look=look.until)
 
 
+def _refused(look: _Look) -> Course | None:
+    """What a policy does not allow, even with all approvals. Admission refuses it where it can."""
+    if look.demands is None or not look.demands.problems:
+        return None
+    message = " ".join(look.demands.problems)
+    return look.course("Pending", "PolicyRefused", message, next_look=look.until)
+
+
 def _crowded(look: _Look) -> Course | None:
-    """Nobody is asked about more than a plan can have."""
+    """No one is asked about more than a plan can have."""
     if look.exception.status.state in {"Approved", "Active"}:
         return None
     before, mine = look.seen.crowd
@@ -203,7 +279,7 @@ def _crowded(look: _Look) -> Course | None:
 
 
 def _nameless(look: _Look) -> Course | None:
-    """Where nobody knows who asked, nobody can tell who would approve their own request."""
+    """Where no one knows who asked, no one can tell who would approve their own request."""
     if look.request is None or look.outcome or look.request.requester.user or look.request.own_allowed:
         return None
     message = (
@@ -216,12 +292,7 @@ def _nameless(look: _Look) -> Course | None:
 def _awaited(look: _Look) -> Course | None:
     if look.request is None or look.standing is None or look.outcome:
         return None
-    missing = [place.name for place in look.request.places if place not in look.standing.filled]
-    if look.request.needed == len(look.request.places):
-        message = f"Waits for the approval of {', '.join(missing)}."
-    else:
-        more = look.request.needed - len(look.standing.filled)
-        message = f"Waits for {more} more of these to approve: {', '.join(missing)}."
+    message = " ".join(awaited(look.request, look.standing))
     for vote, refusal in look.standing.refused:
         message += f" The decision of {vote.by.user} was not counted. {refusal.message}"
     deadline = min(look.until, look.request.deadline)
@@ -230,7 +301,7 @@ def _awaited(look: _Look) -> Course | None:
 
 def _unrecorded(look: _Look) -> Course | None:
     """Nothing that people had to agree to goes ahead without its record."""
-    if look.request is None or look.seen.recorded:
+    if look.request is None or look.seen.on_record:
         return None
     message = "Everyone has agreed. It becomes active as soon as the audit trail has it on record."
     if look.seen.away:
@@ -265,7 +336,7 @@ def _waits(look: _Look) -> Course | None:
 
 
 def _active(look: _Look) -> Course:
-    since, until = _iso(Instant(look.exception.spec.valid_from)), _iso(look.until)
+    since, until = Instant(look.exception.spec.valid_from).format_iso(), look.until.format_iso()
     message = f"Overrides the schedule of HibernatePlan {look.plan_name} from {since} until {until}."
     return look.course("Active", "Active", message, next_look=look.until)
 
@@ -276,6 +347,7 @@ _POLICIES: Final[tuple[Callable[[_Look], Course | None], ...]] = (
     _rejected,
     _expired,
     _mistaken,
+    _refused,
     _crowded,
     _nameless,
     _awaited,
@@ -304,7 +376,15 @@ def _notices(
     """What people hear: each change of state, and each change of what is said while it stays."""
     if (before.state, before.message) == (after.state, after.message):
         return ()
-    wrong = {"InvalidSpec", "QuotaExceeded", "PlanMissing", "RequesterUnknown", "ApprovalTimeout", "Rejected"}
+    wrong = {
+        "InvalidSpec",
+        "PolicyRefused",
+        "QuotaExceeded",
+        "PlanMissing",
+        "RequesterUnknown",
+        "ApprovalTimeout",
+        "Rejected",
+    }
     return (
         Notice(
             type="Warning" if course.reason in wrong else "Normal",
@@ -317,8 +397,4 @@ def _notices(
 def _after(next_look: Instant | None, now: Instant) -> float | None:
     if next_look is None:
         return None
-    return max(0.0, min((next_look - now).total("seconds"), LONGEST_SECONDS))
-
-
-def _iso(moment: Instant) -> str:
-    return moment.format_iso()
+    return min(seconds_until(next_look, now), LONGEST_SECONDS)

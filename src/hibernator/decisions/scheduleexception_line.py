@@ -1,7 +1,7 @@
 """The exceptions of one plan in line: how many there may be, and which of those that conflict comes first.
 
-Everybody who looks sees the same line and comes to the same answer, so nothing has to be agreed upon. Whoever
-is Active stays so; otherwise the older goes first, then the lesser name.
+Everyone who looks sees the same line and comes to the same answer, so nothing has to be agreed upon.
+The Active one stays so; otherwise the older goes first, then the lesser name.
 """
 
 import re
@@ -12,20 +12,26 @@ from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.scheduleexception import ScheduleException, ScheduleExceptionSpec
-from hibernator.schedule.conflicts import overlap
 from hibernator.schedule.errors import ScheduleError
+from hibernator.schedule.exceptions import overlap
 from hibernator.schedule.problems import check_exception
 from hibernator.schedule.zones import zone_of
 
 # Open ones: drafts, and all that wait for people, for another exception or for their end. Far more than
 # people need, and few enough to look at all of them with each change.
 MOST_OF_PLAN: Final = 32
-MOST_OF_REQUESTER: Final = 16  # so that nobody alone takes all places of a plan
+MOST_OF_REQUESTER: Final = 16  # so that no one alone takes all places of a plan
 
 _TAKEN: Final = re.compile(r"already has active exception (\S+) \(expires")
+REFUSED: Final = "PolicyRefused"  # the reason of one that a policy does not let through
 _ENDED: Final = frozenset({"Expired", "Cancelled", "Rejected"})
 
 Turn = tuple[str, str]
+
+
+def plan_key(exception: ScheduleException) -> str:
+    """The plan that an exception overrides, which lives beside it: namespace/name."""
+    return f"{exception.metadata.namespace}/{exception.spec.plan_ref.name}"
 
 
 def place(one: ScheduleException) -> Turn:
@@ -42,9 +48,15 @@ def is_open(one: ScheduleException) -> bool:
 def is_ready(one: ScheduleException, now: Instant) -> bool:
     """Whether it would be active but for those before it."""
     spec = one.spec
-    agreed = not spec.approval_required or one.status.approval_state == "Approved"
     idle = spec.draft or one.status.state == "Draft" or spec.cancelled or now >= Instant(spec.valid_until)
-    return is_open(one) and agreed and not idle and not any(check_exception(spec))
+    return is_open(one) and is_agreed(one) and not idle and not any(check_exception(spec))
+
+
+def is_agreed(one: ScheduleException) -> bool:
+    """Whether neither people nor policies keep it from being active, as far as its status says."""
+    needed = one.spec.approval_required or bool(one.status.required_approvals)
+    is_refused = any(condition.reason == REFUSED for condition in one.status.conditions)
+    return one.status.approval_state == "Approved" or not (needed or is_refused)
 
 
 def ahead(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 from whenever import Instant
@@ -12,19 +12,22 @@ from hibernator.api.scheduleexception import (
     Action,
     Approval,
     Rejection,
+    RequiredApproval,
     ScheduleException,
     ScheduleExceptionSpec,
 )
 from hibernator.decisions.approval import Outcome, Person, Request, Seat, Vote, fingerprint
+from hibernator.decisions.exceptionpolicy import Demands
 
-# Stamped by admission from the authenticated user, and refused by it where somebody wrote anything else.
+# Stamped by admission from the authenticated user, and refused by it where someone wrote anything else.
 REQUESTED_BY: Final = f"{DOMAIN}/requested-by"
 REQUESTER_CLAIMS: Final = f"{DOMAIN}/requester-claims"  # the addresses that came with the log-in
+VERIFIED_EMAIL: Final = f"{DOMAIN}/email"  # the claim of who asked through the web process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What the operator was told about approvals."""
+    """How the operator is set up for approvals."""
 
     patience_hours: float = 30 * 24.0
     own_allowed: bool = False
@@ -47,21 +50,47 @@ def requester_claims(exception: ScheduleException) -> dict[str, str]:
 
 
 def requester_notes(user: str, claims: Mapping[str, str]) -> dict[str, str]:
-    """The annotations of what somebody asks for."""
-    told = "\n".join(f"{key}={value}" for key, value in claims.items())
-    return {REQUESTED_BY: user} | ({REQUESTER_CLAIMS: told} if told else {})
+    """The annotations of what someone asks for."""
+    lines = "\n".join(f"{key}={value}" for key, value in claims.items())
+    return {REQUESTED_BY: user} | ({REQUESTER_CLAIMS: lines} if lines else {})
 
 
-def request_of(exception: ScheduleException, who: Person, asked_at: Instant, rules: Rules) -> Request:
-    spec = exception.spec
-    places = (
-        *(Seat("email", email) for email in spec.approver_emails),
-        *(Seat("role", role) for role in spec.approval_required_roles),
-    )
+def needs_approval(exception: ScheduleException) -> bool:
+    """Whether people must agree, because the exception says so or because a policy does."""
+    return exception.spec.approval_required or bool(exception.status.required_approvals)
+
+
+def seats_of(exception: ScheduleException) -> tuple[Seat, ...]:
+    """Those who are asked, as the operator has noted them; before that, as the exception names them."""
+    if noted := exception.status.required_approvals:
+        return tuple(map(seat_of, noted))
+    return _own_seats(exception.spec)
+
+
+def request_of(
+    exception: ScheduleException,
+    who: Person,
+    asked_at: Instant,
+    rules: Rules,
+    demands: Demands | None = None,
+) -> Request:
+    """What is asked of whom, by the exception and by policies: `demands`, or else what the status says."""
+    spec, status = exception.spec, exception.status
+    own, needed = _own_seats(spec), 0
+    if spec.approval_required:
+        needed = max(len(own), 1) if spec.approval_threshold == "all" else spec.approval_threshold
+    if demands is None:
+        noted = [one for one in status.required_approvals if one.policy]
+        more, channels = tuple(map(seat_of, noted)), frozenset(status.channels) or None
+        needs = tuple({one.policy: one.needed or 1 for one in noted if one.policy}.items())
+    else:
+        more, channels, needs = demands.places, demands.channels, demands.needs
     return Request(
         requester=who,
-        places=places,
-        needed=len(places) if spec.approval_threshold == "all" else spec.approval_threshold,
+        places=(*(own if needed else ()), *more),
+        needed=needed,
+        needs=needs,
+        channels=channels,
         asked_at=asked_at,
         deadline=asked_at.add(seconds=rules.patience_hours * 3600),
         uid=exception.metadata.uid,
@@ -73,13 +102,13 @@ def request_of(exception: ScheduleException, who: Person, asked_at: Instant, rul
 def votes_of(
     exception: ScheduleException, people: Callable[[str], Person], asked_at: Instant, now: Instant
 ) -> Iterator[Vote]:
-    """The entries in the status as votes, at the times at which they were heard.
+    """The entries in the status as votes, at the times at which they were seen.
 
     What people write about time comes from their own clocks, or from the wish to have been in time or first.
     So it counts for nothing. What is in the history was heard then, for only the operator writes that; all
     else is heard now. Where the operator was away over the deadline, what was said meanwhile comes too late.
     """
-    known = {(told.action, told.actor): Instant(told.timestamp) for told in exception.status.history}
+    known = {(entry.action, entry.actor): Instant(entry.timestamp) for entry in exception.status.history}
 
     def heard(action: Action, user: str) -> Instant:
         return max(asked_at, known.get((action, user), now))
@@ -124,6 +153,18 @@ def voters(exception: ScheduleException) -> dict[str, Approval | Rejection]:
     found: dict[str, Approval | Rejection] = {}
     found |= {yes.approved_by: yes for yes in exception.status.approvals}
     return found | {no.rejected_by: no for no in exception.status.rejections}
+
+
+def _own_seats(spec: ScheduleExceptionSpec) -> tuple[Seat, ...]:
+    return (
+        *(Seat("email", email) for email in spec.approver_emails),
+        *(Seat("role", role) for role in spec.approval_required_roles),
+    )
+
+
+def seat_of(noted: RequiredApproval) -> Seat:
+    kind: Literal["email", "role"] = "role" if noted.role else "email"
+    return Seat(kind, noted.role or noted.email or "", noted.policy or "")
 
 
 def _place(email: str | None, role: str | None) -> Seat | None:

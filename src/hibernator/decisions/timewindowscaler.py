@@ -7,6 +7,7 @@ mark of the scaling that the status does not tell of yet, and the next pass tell
 """
 
 import math
+from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -37,7 +38,7 @@ from hibernator.decisions.timewindowscaler_case import (
     is_unrecorded,
     journaled,
     scaling,
-    told_of,
+    with_mark,
 )
 from hibernator.decisions.timewindowscaler_words import (
     autoscaled,
@@ -48,12 +49,12 @@ from hibernator.decisions.timewindowscaler_words import (
     reconciling,
     scaled,
     skipped,
-    untold,
+    unreported,
 )
 
 SETTLE_SECONDS: Final = 2.0  # how long a status may trail its target
 # And longer where many wait: by its default rates, Kubernetes brings some 3.5 Deployments a second to where
-# they were told to be. As soon as one is there, its status says so.
+# they should be. As soon as one is there, its status says so.
 SETTLED_A_SECOND: Final = 3.0
 LONGEST_TRAIL_SECONDS: Final = 1800.0
 LOOK_AGAIN_SECONDS: Final = 60.0  # whether it still has to trail: others may be done by then
@@ -64,7 +65,16 @@ CONTEST_SECONDS: Final = 60.0
 
 
 def decide(seen: Seen, now: Instant) -> Decision:
-    """Take the first answer; each policy may rely on those before it having passed."""
+    """Take the first answer, with what it is news of in the journal."""
+    decision = _first_answer(seen, now)
+    if decision.status is None:
+        return decision
+    status = journaled(seen.scaler, decision.status, seen.recorded, now, *decision.news)
+    return replace(decision, status=status)
+
+
+def _first_answer(seen: Seen, now: Instant) -> Decision:
+    """Each policy may rely on those before it having passed."""
     about_scaler = (found for policy in ABOUT_SCALER if (found := policy(seen, now)))
     if found := next(about_scaler, None):
         return found
@@ -80,12 +90,11 @@ def _refuse_mistakes(seen: Seen, now: Instant) -> Decision | None:
         return None
     message = " ".join(f"{p.path}: {p.message}. {p.fix}" for p in seen.problems)
     verdicts = [
-        Verdict(READY, False, "InvalidConfiguration", "Nothing is scaled until the spec is mended."),
+        Verdict(READY, False, "InvalidConfiguration", "Nothing is scaled until the spec is corrected."),
         Verdict(RECONCILING, False, "Stable"),
         Verdict(DEGRADED, True, "InvalidConfiguration", message),
     ]
-    status = journaled(seen.scaler, _with_conditions(seen, verdicts, now), seen.recorded, now)
-    return Decision(status=status, after=MISTAKE_SECONDS)
+    return Decision(status=_with_conditions(seen, verdicts, now), after=MISTAKE_SECONDS)
 
 
 def _yield_to_elder(seen: Seen, now: Instant) -> Decision | None:
@@ -100,7 +109,7 @@ def _yield_to_elder(seen: Seen, now: Instant) -> Decision | None:
         Verdict(RECONCILING, False, "Stable"),
         Verdict(DEGRADED, True, "TargetClaimed", message),
     ]
-    return Decision(status=journaled(seen.scaler, _with_conditions(seen, verdicts, now), seen.recorded, now))
+    return Decision(status=_with_conditions(seen, verdicts, now))
 
 
 def _wait_for_target(seen: Seen, hold: Hold, now: Instant) -> Decision:
@@ -111,7 +120,7 @@ def _wait_for_target(seen: Seen, hold: Hold, now: Instant) -> Decision:
         Verdict(RECONCILING, False, "Stable"),
         degraded(seen),
     ]
-    status = journaled(seen.scaler, _holding(_with_conditions(seen, verdicts, now), hold), seen.recorded, now)
+    status = _holding(_with_conditions(seen, verdicts, now), hold)
     return Decision(status=status, after=min(MISSING_TARGET_SECONDS, _look_again(seen, hold, now)))
 
 
@@ -133,9 +142,7 @@ def _let_sleep(case: Case, now: Instant) -> Decision | None:
         _holding(_with_conditions(seen, verdicts, now), case.hold),
         target_observed_replicas=case.workload.running,
     )
-    return Decision(
-        status=journaled(seen.scaler, status, seen.recorded, now), after=_look_again(seen, case.hold, now)
-    )
+    return Decision(status=status, after=_look_again(seen, case.hold, now))
 
 
 def _is_to_be_set(case: Case) -> bool:
@@ -143,7 +150,7 @@ def _is_to_be_set(case: Case) -> bool:
 
 
 def _contested(case: Case, now: Instant) -> float:
-    """For how long to leave a target to somebody who sets it back each time."""
+    """For how long to leave a target to someone who sets it back each time."""
     times = [at for at, wanted in case.seen.sets if wanted == case.hold.effective and at <= now]
     return CONTEST_SECONDS - (now - times[-MOST_SETS]).total("seconds") if len(times) >= MOST_SETS else 0.0
 
@@ -163,8 +170,7 @@ def _wait_out(case: Case, now: Instant) -> Decision | None:
         Verdict(RECONCILING, False, "Stable"),
         Verdict(DEGRADED, True, CONTESTED, message),
     ]
-    status = journaled(seen.scaler, _with_conditions(seen, verdicts, now), seen.recorded, now)
-    return Decision(status=status, after=seconds)
+    return Decision(status=_with_conditions(seen, verdicts, now), after=seconds)
 
 
 def _scale(case: Case, now: Instant) -> Decision | None:
@@ -173,14 +179,14 @@ def _scale(case: Case, now: Instant) -> Decision | None:
         return None
     seen = case.seen
     before = seen.scaler.status
-    status = told_of(seen.scaler, seen.mark, seen.recorded, now) if seen.mark else before
+    status = with_mark(seen.scaler, seen.mark, seen.recorded, now) if seen.mark else before
     if before.baseline_replicas is None:
         status = msgspec.structs.replace(status, baseline_replicas=case.workload.replicas)
     return Decision(
         first=status if status != before else None,
         writes=case.writes,
         mark=_mark(case, (status.scalings or 0) + 1, now),
-        notices=(*untold(case), *override(case), scaled(case)),
+        notices=(*unreported(case), *override(case), scaled(case)),
         after=min(_patience(seen), LOOK_AGAIN_SECONDS),
         due=case.hold.began,
     )
@@ -189,7 +195,7 @@ def _scale(case: Case, now: Instant) -> Decision | None:
 def refused(seen: Seen, why: str, now: Instant) -> TimeWindowScalerStatus:
     """What to say when the API server does not take the write that a decision asked for.
 
-    Once is enough: whoever refuses may word it differently each time, and each new word would bring a look.
+    Once is enough: the refusal may be worded differently each time, and each change would bring a reconcile.
     """
     before = find(seen.scaler.status.conditions, READY)
     generation = seen.scaler.metadata.generation
@@ -231,8 +237,9 @@ def _report(case: Case, now: Instant) -> Decision:
     not_now = tuple(skipped(case))
     news += [News("scaling.skipped", tell.message) for tell in not_now]
     return Decision(
-        status=journaled(seen.scaler, status, seen.recorded, now, *news),
-        notices=(*override(case), *not_now, *untold(case)),
+        status=status,
+        news=tuple(news),
+        notices=(*override(case), *not_now, *unreported(case)),
         after=_look_again(seen, case.hold, now),
     )
 
@@ -244,13 +251,13 @@ ABOUT_TARGET: Final = (_let_sleep, _wait_out, _scale, _let_settle, _report)
 
 def _settling(seen: Seen, now: Instant) -> float:
     """How much longer the status may wait for the target to follow what was written."""
-    if seen.wrote_at is None or now < seen.wrote_at:  # somebody has set the clock back
+    if seen.wrote_at is None or now < seen.wrote_at:  # someone has set the clock back
         return 0.0
     return _patience(seen) - (now - seen.wrote_at).total("seconds")
 
 
 def _patience(seen: Seen) -> float:
-    """How long the status may trail. At a boundary that thousands cross, each would be told twice."""
+    """How long the status may trail. At a boundary that thousands cross, each would be written twice."""
     return min(SETTLE_SECONDS + seen.settling / SETTLED_A_SECOND, LONGEST_TRAIL_SECONDS)
 
 

@@ -9,16 +9,13 @@ from whenever import Instant
 
 from hibernator.api.problem import Problem
 from hibernator.api.timewindowscaler import TimeWindowScaler, TimeWindowScalerStatus
-from hibernator.decisions.conditions import find
+from hibernator.decisions.conditions import Notice, find
 from hibernator.decisions.journal import News, by_author, degraded_news, noted, spec_news
-from hibernator.decisions.notice import Notice
-from hibernator.decisions.scaler_before import Before
-from hibernator.decisions.scaler_mark import Mark, as_data
+from hibernator.decisions.scaler_mark import Before, Mark, as_data
 from hibernator.decisions.scaling import Autoscaler, Patch, Workload, is_reached, level, reachable, steps
-from hibernator.schedule.grace import apply_grace
-from hibernator.schedule.scaler import ScalerTimeline
-from hibernator.schedule.scaler_words import OFF_HOURS
-from hibernator.schedule.verdicts import Reason
+from hibernator.schedule.scaler import ScalerTimeline, apply_grace
+from hibernator.schedule.scaler_words import OFF_HOURS, replica_count
+from hibernator.schedule.timeline import Reason
 
 READY: Final = "Ready"
 RECONCILING: Final = "Reconciling"
@@ -96,11 +93,12 @@ class Decision:
     mark: Mark | None = None  # to be left with them
     status: TimeWindowScalerStatus | None = None  # None: it trails, look again soon
     notices: tuple[Notice[EventReason], ...] = ()
+    news: tuple[News, ...] = ()  # for the journal, besides what is seen from the status before and after
     after: float = LONGEST_SECONDS
     due: Instant | None = None  # the boundary that these writes answer, to measure the lag
 
 
-# While Ready says this, nothing is set, so that a number that differs afterwards is nobody's meddling.
+# While Ready says this, nothing is set, so that a number that differs afterwards is no one's meddling.
 _LETS_BE: Final = frozenset({HIBERNATED, REFUSED, "TargetNotFound", "TargetClaimed", "InvalidConfiguration"})
 
 
@@ -124,9 +122,11 @@ def hold_at(seen: Seen, now: Instant) -> Hold:
     running_out = Instant(status.grace_period_expiry) if status.grace_period_expiry else None
     effective, expiry = apply_grace(wanted, last_wanted(seen), running_out, spec.grace_period_seconds, now)
     if answer is None:
-        message = f"{wanted} replicas, the default, because the zone {spec.timezone} is unknown."
+        message = f"{replica_count(wanted)}, the default, because the zone {spec.timezone} is unknown."
     elif expiry:
-        message = f"{effective} replicas are kept until {expiry.format_iso(unit='second')}, then {wanted}."
+        are = "is" if effective == 1 else "are"
+        end = expiry.format_iso(unit="second")
+        message = f"{replica_count(effective)} {are} kept until {end}, then {wanted}."
     else:
         message = answer.message
     return Hold(
@@ -172,7 +172,7 @@ def last_wanted(seen: Seen) -> int | None:
 
 
 def drifted(case: Case) -> bool:
-    """Whether somebody else has changed the number: what is wanted has not changed since it was set."""
+    """Whether someone else has changed the number: what is wanted has not changed since it was set."""
     status = case.seen.scaler.status
     known = case.seen.mark is not None or case.seen.wrote_at is None
     ready = find(status.conditions, READY)
@@ -181,9 +181,9 @@ def drifted(case: Case) -> bool:
 
 
 def is_unrecorded(case: Case) -> bool:
-    """Whether a target that can bear no mark went to a new number of which nobody has told.
+    """Whether a target that can bear no mark went to a new number that is in no record.
 
-    Somebody may have set the very number by hand just before the boundary; then this tells of one scaling
+    Someone may have set the very number by hand just before the boundary; then this tells of one scaling
     too many, which is better than one too few.
     """
     seen, effective = case.seen, case.seen.scaler.status.effective_replicas
@@ -214,10 +214,10 @@ def journaled(
     return msgspec.structs.replace(status, journal=noted(before.journal, news, recorded, now))
 
 
-def told_of(
+def with_mark(
     scaler: TimeWindowScaler, mark: Mark, recorded: Collection[int], now: Instant
 ) -> TimeWindowScalerStatus:
-    """The old status with a scaling that it had not told of, before the next one takes the mark's place."""
+    """The old status with a scaling that it did not have yet, before the next one takes the mark's place."""
     return msgspec.structs.replace(
         scaler.status,
         effective_replicas=mark.wanted,

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from hibernator.decisions.conditions import Verdict, find, whole_second
-from hibernator.decisions.notice import Notice
+from hibernator.decisions.conditions import Notice, Verdict, find, whole_second
 from hibernator.decisions.scaling import Horizontal, Keda
 from hibernator.decisions.timewindowscaler_case import (
     AUTOSCALED,
@@ -17,7 +16,7 @@ from hibernator.decisions.timewindowscaler_case import (
     drifted,
     is_unrecorded,
 )
-from hibernator.schedule.verdicts import Reason
+from hibernator.schedule.timeline import Reason
 
 
 def scaled(case: Case) -> Notice[EventReason]:
@@ -29,7 +28,7 @@ def scaled(case: Case) -> Notice[EventReason]:
     return Notice("Normal", reason="ScaledUp" if case.new > case.old else "ScaledDown", message=message)
 
 
-def untold(case: Case) -> Iterator[Notice[EventReason]]:
+def unreported(case: Case) -> Iterator[Notice[EventReason]]:
     """A transition that was written by a process which did not live to tell it."""
     mark, before = case.seen.mark, case.seen.scaler.status.effective_replicas
     old, new = (mark.old, mark.new) if mark else (before, case.hold.effective)
@@ -44,7 +43,7 @@ def _from_to(case: Case, old: int, new: int) -> str:
 
 
 def skipped(case: Case) -> Iterator[Notice[EventReason]]:
-    """Told once for each pair of numbers: the condition remembers the last one."""
+    """Said once for each pair of numbers: the condition remembers the last one."""
     before = find(case.seen.scaler.status.conditions, READY)
     if case.writes and (before is None or before.message != _paused(case)):
         yield Notice("Normal", reason="ScalingSkipped", message=_paused(case))
@@ -66,8 +65,8 @@ def overrides(case: Case) -> bool:
     """Once a holiday: the status still announces another boundary then, or none."""
     status, boundary = case.seen.scaler.status, case.hold.boundary
     announced = boundary is not None and status.next_boundary == whole_second(boundary)
-    told = announced and status.observed_generation == case.seen.scaler.metadata.generation
-    return case.hold.reason in {Reason.HOLIDAY_CLOSED, Reason.HOLIDAY_OPEN} and not told
+    is_repeated = announced and status.observed_generation == case.seen.scaler.metadata.generation
+    return case.hold.reason in {Reason.HOLIDAY_CLOSED, Reason.HOLIDAY_OPEN} and not is_repeated
 
 
 def ready(case: Case) -> Verdict:

@@ -1,0 +1,178 @@
+"""What an ExceptionPolicy allows, even with all approvals: durations, numbers, notice, types, freezes.
+
+One long exception may be written as ten short ones. So neighbours count as one, and a week counts them all,
+with those that were deleted: the plan remembers what had an effect on it.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from itertools import chain
+from typing import Final
+
+from whenever import Instant
+
+from hibernator.api.exceptionpolicy import Freeze, Limits
+from hibernator.api.hibernateplan import HibernatePlan
+from hibernator.api.scheduleexception import ScheduleException, ScheduleExceptionSpec
+from hibernator.api.windows import OffHourWindow
+from hibernator.decisions.scheduleexception_line import REFUSED, place
+from hibernator.schedule.spans import Spans, intersect, subtract, union
+from hibernator.schedule.ticks import DAY, HOUR, WEEK, day_of, from_datetime
+from hibernator.schedule.windows import off_hours
+from hibernator.schedule.words import duration_text, read_duration
+from hibernator.schedule.zones import Zone, first_at, zone_of
+
+NEXT_TO: Final = HOUR  # with less between them, two exceptions count as one
+_SPENT: Final = frozenset({"Approved", "Active"})
+_OVER: Final = frozenset({"Rejected", "Cancelled", "Draft", "Expired"})
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Another exception of the plan, which counts for limits: from when to when, in ticks."""
+
+    uid: str
+    begins: int
+    ends: int
+
+
+def uses(
+    mine: ScheduleException, others: Iterable[ScheduleException], plan: HibernatePlan | None
+) -> tuple[Use, ...]:
+    """What counts besides an exception: what was let through, what is older, and what the plan remembers."""
+    found = {
+        one.metadata.uid: _use(one)
+        for one in others
+        if one.metadata.uid != mine.metadata.uid and _counts(one, mine)
+    }
+    for past in plan.status.recent_exceptions if plan else ():
+        if past.uid != mine.metadata.uid:
+            use = Use(past.uid, from_datetime(past.began_at), from_datetime(past.valid_until))
+            found.setdefault(past.uid, use)
+    return tuple(sorted(found.values(), key=lambda use: (use.begins, use.uid)))
+
+
+def _use(one: ScheduleException) -> Use:
+    """Nothing begins before it is asked for, whatever `validFrom` says."""
+    asked = one.status.requested_at or one.metadata.creation_timestamp or one.spec.valid_from
+    begins = max(from_datetime(one.spec.valid_from), from_datetime(asked))
+    return Use(one.metadata.uid, begins, from_datetime(one.spec.valid_until))
+
+
+def _counts(one: ScheduleException, mine: ScheduleException) -> bool:
+    status = one.status
+    if status.state in _SPENT:
+        return True
+    if one.spec.draft or one.spec.cancelled or status.state in _OVER:
+        return False
+    is_refused = any(condition.reason == REFUSED for condition in status.conditions)
+    is_older = not mine.metadata.uid or place(one) < place(mine)  # what is being created comes last
+    return is_older and not is_refused
+
+
+def joined(spec: ScheduleExceptionSpec, others: Iterable[Use]) -> int:
+    """How long it lasts together with those next to it."""
+    lo, hi = from_datetime(spec.valid_from), from_datetime(spec.valid_until)
+    chains = union(
+        [(lo, hi + NEXT_TO)], ((use.begins, use.ends + NEXT_TO) for use in others if use.begins < use.ends)
+    )
+    return next((end - NEXT_TO - start for start, end in chains if start <= lo < end), 0)
+
+
+def in_a_week(begins: int, others: Iterable[Use]) -> int:
+    """The most exceptions, this one included, that begin in any seven days in which this one begins."""
+    starts = [begins, *(use.begins for use in others)]
+    return max(
+        sum(first <= start < first + WEEK for start in starts)
+        for first in starts
+        if begins - WEEK < first <= begins
+    )
+
+
+def broken_limits(
+    limits: Limits, spec: ScheduleExceptionSpec, others: Iterable[Use], asked_at: Instant
+) -> Iterator[str]:
+    """What of it is more than the limits allow, each as a sentence with the way out."""
+    others = tuple(others)
+    if limits.types and spec.type not in limits.types:
+        yield f"spec.type is {spec.type}: only {', '.join(sorted(limits.types))} is allowed."
+    if limits.max_duration is not None:
+        longest, long = read_duration(limits.max_duration), joined(spec, others)
+        alone = from_datetime(spec.valid_until) - from_datetime(spec.valid_from)
+        if alone > longest:
+            yield (
+                f"It lasts {duration_text(alone)}, and the limit is {limits.max_duration}: bring validUntil"
+                " closer to validFrom."
+            )
+        elif long > longest:
+            yield (
+                f"Together with the exceptions of this plan right before or after it, it lasts"
+                f" {duration_text(long)}, and the limit is {limits.max_duration}: leave an hour between them,"
+                " or ask for less."
+            )
+    if limits.max_active_per_week is not None:
+        number = in_a_week(max(from_datetime(spec.valid_from), _ticks(asked_at)), others)
+        if number > limits.max_active_per_week:
+            yield (
+                f"It would be exception {number} of this plan within seven days, and the limit is"
+                f" {limits.max_active_per_week}. Deleted exceptions count. Choose a later validFrom."
+            )
+    if limits.min_notice is not None:
+        notice = from_datetime(spec.valid_from) - _ticks(asked_at)
+        if notice < read_duration(limits.min_notice):
+            yield (
+                f"validFrom must be at least {limits.min_notice} after it is submitted, which was at"
+                f" {asked_at.round('second', mode='floor').format_iso()}: choose a later validFrom."
+            )
+
+
+def freezes(
+    rules: Iterable[Freeze], spec: ScheduleExceptionSpec, timezone: str, asked_at: Instant
+) -> Iterator[tuple[int, Freeze, Instant]]:
+    """The freezes in which it, or one of its windows, would begin: number, freeze, and the first instant."""
+    zone, rules = zone_of(timezone), tuple(rules)
+    starts = sorted({*_starts(spec, zone, asked_at)}) if rules else []
+    for index, freeze in enumerate(rules):
+        if freeze.types and spec.type not in freeze.types:
+            continue
+        frozen = _frozen(freeze, zone, starts[0], starts[-1] + 1)
+        found = next((at for at in starts if any(start <= at < end for start, end in frozen)), None)
+        if found is not None:
+            yield index, freeze, Instant.from_timestamp(found, unit="microsecond")
+
+
+def within(windows: Iterable[OffHourWindow], spec: ScheduleExceptionSpec, timezone: str) -> bool:
+    """Whether it is valid in these hours only."""
+    zone = zone_of(timezone)
+    lo, hi = from_datetime(spec.valid_from), from_datetime(spec.valid_until)
+    return lo < hi and not subtract(((lo, hi),), _spans(windows, zone, lo, hi))
+
+
+def _starts(spec: ScheduleExceptionSpec, zone: Zone, asked_at: Instant) -> Iterator[int]:
+    """When it begins, and when each of its windows does; nothing begins before it is asked for."""
+    lo, hi = from_datetime(spec.valid_from), from_datetime(spec.valid_until)
+    first = max(lo, _ticks(asked_at))
+    yield first
+    for window in spec.windows:
+        yield from (start for start, _ in off_hours(window, zone).occurrences(lo, hi) if first <= start < hi)
+
+
+def _frozen(freeze: Freeze, zone: Zone, lo: int, hi: int) -> Spans:
+    if freeze.first_day is None or freeze.last_day is None:
+        return _spans(freeze.windows, zone, lo, hi)
+    first, last = date.fromisoformat(freeze.first_day), date.fromisoformat(freeze.last_day)
+    return intersect(((_midnight(first, zone), _midnight(last, zone, after=1)),), ((lo, hi),))
+
+
+def _midnight(day: date, zone: Zone, after: int = 0) -> int:
+    reading = (day_of(day) + after) * DAY
+    return first_at(reading, zone.stretches(reading - 2 * DAY, reading + 2 * DAY))
+
+
+def _spans(windows: Iterable[OffHourWindow], zone: Zone, lo: int, hi: int) -> Spans:
+    return union(chain.from_iterable(off_hours(window, zone).spans(lo, hi) for window in windows))
+
+
+def _ticks(moment: Instant) -> int:
+    return moment.timestamp(unit="microsecond")

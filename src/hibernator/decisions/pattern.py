@@ -1,0 +1,176 @@
+r"""Regular expressions that strangers write, matched in a time that is bounded by their length.
+
+Python's own engine tries one way after the other, and a few characters keep it busy for years. Here all ways
+are followed at once, as RE2 does it: one step for each character of the text. The language is small on
+purpose: characters, `.`, classes such as `[A-Z]`, `\d`, `\w` and `\s`, the repetitions `?`, `*`, `+`, `{2}`
+and `{2,4}`, and `|` between alternatives. There are no groups.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+MOST_STEPS: Final = 256
+LONGEST_TEXT: Final = 1024
+_REPEAT: Final = re.compile(r"\{([0-9]{1,3})(?:(,)([0-9]{0,3}))?\}", re.ASCII)
+_CLASSES: Final[dict[str, Callable[[str], bool]]] = {
+    "d": lambda char: "0" <= char <= "9",
+    "w": lambda char: char.isascii() and (char.isalnum() or char == "_"),
+    "s": lambda char: char in " \t\n\f\r\v",
+}
+_SPECIAL: Final = frozenset("()*+?{")
+
+
+class PatternError(ValueError):
+    """What is wrong with a pattern, as a part of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One character to read; `may_skip` without it, `may_stay` after it."""
+
+    fits: Callable[[str], bool]
+    may_skip: bool = False
+    may_stay: bool = False
+
+
+def found_in(pattern: str, text: str) -> bool:
+    """Whether the pattern occurs anywhere in the text; `PatternError` where it is none."""
+    return any(_occurs(steps, text[:LONGEST_TEXT]) for steps in _read(pattern))
+
+
+@lru_cache(maxsize=256)
+def _read(pattern: str) -> tuple[tuple[_Step, ...], ...]:
+    alternatives, steps, at = [], list[_Step](), 0
+    while at < len(pattern):
+        if pattern[at] == "|":
+            alternatives.append(tuple(steps))
+            steps, at = [], at + 1
+            continue
+        fits, at = _one(pattern, at)
+        least, most, at = _repetition(pattern, at)
+        steps += _repeated(fits, least, most)
+        if len(steps) > MOST_STEPS:
+            raise PatternError(f"it repeats more than {MOST_STEPS} characters")
+    return (*alternatives, tuple(steps))
+
+
+def _one(pattern: str, at: int) -> tuple[Callable[[str], bool], int]:
+    """What one character may be, and where the pattern goes on."""
+    char = pattern[at]
+    if char in _SPECIAL:
+        why = "groups are not supported" if char in "()" else "there is nothing to repeat"
+        raise PatternError(f"{char!r} at character {at + 1}: {why}")
+    if char == "[":
+        return _class(pattern, at)
+    if char == "\\":
+        return _escaped(pattern, at)
+    if char == ".":
+        return (lambda one: one != "\n"), at + 1
+    return (lambda one: one == char), at + 1
+
+
+def _escaped(pattern: str, at: int) -> tuple[Callable[[str], bool], int]:
+    if at + 1 == len(pattern):
+        raise PatternError("it ends with a backslash")
+    char = pattern[at + 1]
+    if char in _CLASSES:
+        return _CLASSES[char], at + 2
+    if char.isalnum():
+        raise PatternError(f"\\{char} is not supported; write \\d, \\w or \\s, or the character itself")
+    return (lambda one: one == char), at + 2
+
+
+def _class(pattern: str, at: int) -> tuple[Callable[[str], bool], int]:
+    start, at = at, at + 1
+    negated = pattern[at : at + 1] == "^"
+    at += negated
+    parts: list[Callable[[str], bool]] = []
+    while at < len(pattern) and (pattern[at] != "]" or not parts):
+        low = pattern[at]
+        if low == "\\":
+            fits, at = _escaped(pattern, at)
+            parts.append(fits)
+        elif pattern[at + 1 : at + 2] == "-" and pattern[at + 2 : at + 3] not in {"", "]"}:
+            parts.append(_between(low, pattern[at + 2]))
+            at += 3
+        else:
+            parts.append(_between(low, low))
+            at += 1
+    if at >= len(pattern):
+        raise PatternError(f"the class that begins at character {start + 1} has no end")
+    return (lambda one: any(fits(one) for fits in parts) != negated), at + 1
+
+
+def _between(low: str, high: str) -> Callable[[str], bool]:
+    if low > high:
+        raise PatternError(f"the range {low}-{high} is the wrong way round")
+    return lambda one: low <= one <= high
+
+
+def _repetition(pattern: str, at: int) -> tuple[int, int | None, int]:
+    """How often at least, how often at most, and where the pattern goes on."""
+    match pattern[at : at + 1]:
+        case "?":
+            return 0, 1, at + 1
+        case "*":
+            return 0, None, at + 1
+        case "+":
+            return 1, None, at + 1
+        case "{":
+            found = _REPEAT.match(pattern, at)
+            if found is None:
+                raise PatternError(
+                    f"the repetition at character {at + 1} must be written as {{2}} or {{2,4}}"
+                )
+            least = int(found[1])
+            most = (int(found[3]) if found[3] else None) if found[2] else least
+            if most is not None and most < max(least, 1):
+                raise PatternError(f"the repetition at character {at + 1} allows nothing")
+            return least, most, found.end()
+        case _:
+            return 1, 1, at
+
+
+def _repeated(fits: Callable[[str], bool], least: int, most: int | None) -> Iterator[_Step]:
+    """The steps of `x{least,most}`; without a `most`, the last of them may be repeated for ever."""
+    for _ in range(max(least - (most is None), 0)):
+        yield _Step(fits)
+    if most is None:
+        yield _Step(fits, may_skip=least == 0, may_stay=True)
+        return
+    for _ in range(most - least):
+        yield _Step(fits, may_skip=True)
+
+
+def _occurs(steps: tuple[_Step, ...], text: str) -> bool:
+    end = len(steps)
+    first = _reached(steps, {0})
+    at = first
+    if end in at:
+        return True
+    for char in text:
+        after = set[int]()
+        for index in at:
+            if index < end and steps[index].fits(char):
+                after.add(index + 1)
+                if steps[index].may_stay:
+                    after.add(index)
+        at = _reached(steps, after) | first
+        if end in at:
+            return True
+    return False
+
+
+def _reached(steps: tuple[_Step, ...], at: set[int]) -> set[int]:
+    """These places, and all that come after them without a character."""
+    found = set(at)
+    for index in at:
+        while index < len(steps) and steps[index].may_skip:
+            index += 1  # noqa: PLW2901  it walks on from where it was
+            if index in found:
+                break
+            found.add(index)
+    return found
