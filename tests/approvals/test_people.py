@@ -85,7 +85,7 @@ def test_what_is_no_list_is_read_word_by_word(members: str) -> None:
     )
 
 
-def test_a_role_that_nobody_else_is_said_to_hold_is_the_group_of_its_name() -> None:
+def test_a_role_that_no_one_else_is_said_to_hold_is_the_group_of_its_name() -> None:
     directory = Directory(roles=read_roles({"manager": "carol"}))
     assert directory.person("bob", ("security", "manager")).roles == {"security"}
 
@@ -117,7 +117,7 @@ def test_every_address_of_a_log_in_tells_two_of_the_same_person() -> None:
     assert not same_human(one, stranger)
 
 
-def test_the_first_address_under_the_key_of_the_setting_is_somebodys_own() -> None:
+def test_the_first_address_under_the_key_of_the_setting_is_someones_own() -> None:
     extra = addresses({"mail": ["a@company.com", "b@company.com"]})
     assert Directory(Naming("extra", "mail")).person("u-1", extra=extra).email == "a@company.com"
 

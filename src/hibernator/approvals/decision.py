@@ -2,8 +2,8 @@
 
     await decide(client, Matter("on-site-event", "team-a"), who, "approve", "slack", now=clock.now())
 
-A channel finds out who somebody is and calls this. What is written is one more entry in the status, on top
-of exactly what was read: of people who decide together, one is first, and the others look again and are told
+A channel finds out who someone is and calls this. What is written is one more entry in the status, on top
+of exactly what was read: of people who decide together, one is first, and the others look again and read
 what happened. The controller derives everything else from the entries.
 """
 
@@ -18,15 +18,17 @@ from whenever import Instant
 
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
+from hibernator.api.people import KnownBy
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
-from hibernator.decisions.approval import DONE, Person, Refusal, Seat, Verdict, Vote, over
+from hibernator.decisions.approval import DONE, Person, Refusal, Seat, Verdict, Vote, over, wrong_channel
 from hibernator.decisions.conditions import whole_second
-from hibernator.decisions.scheduleexception_request import settled, spec_hash
+from hibernator.decisions.scheduleexception_request import needs_approval, settled, spec_hash
 from hibernator.kube.client import Client
 from hibernator.kube.errors import Conflict
 from hibernator.kube.patch import encode
 
 T = TypeVar("T", bound=Object)
+Check = Callable[[ScheduleException, Vote], Refusal | None]
 
 _TRIES: Final = 60
 _LONGEST_PAUSE: Final = 0.5
@@ -71,8 +73,16 @@ async def decide(
     *,
     now: Instant,
     reason: str = "",
+    known_by: KnownBy | None = None,
+    check: Check | None = None,
+    seen: ScheduleException | None = None,
 ) -> ScheduleException:
-    """Write down what somebody decided, once; raises `NotAcceptedError` where it is not theirs to decide."""
+    """Write down what a person decided, once; raises `NotAcceptedError` where it is not theirs to decide.
+
+    The web process says how it knew them (`known_by`), and checks more (`counting.Counting`): the operator
+    would set such a decision aside, and people at a door want to know at once. `seen` saves a look where a
+    cache has the exception: the write fails on top of anything else, and the next try looks for itself.
+    """
 
     def entry(exception: ScheduleException) -> Mapping[str, Any]:
         nonlocal matter
@@ -87,24 +97,43 @@ async def decide(
             channel=channel,
             reason=reason,
         )
-        if refusal := why_not(exception, vote):
+        if refusal := why_not(exception, vote) or (check and check(exception, vote)):
             raise NotAcceptedError(refusal)
-        return _entry(exception, vote)
+        return _entry(exception, vote, known_by)
 
-    return await write(client, EXCEPTIONS, matter, entry)
+    return await write(client, EXCEPTIONS, matter, entry, seen=seen)
 
 
-async def write(client: Client, kind: Kind[T], matter: Matter, status: Callable[[T], Mapping[str, Any]]) -> T:
-    """Patch the status of what is decided about, on top of exactly what was read, or else of another look."""
+async def write(
+    client: Client,
+    kind: Kind[T],
+    matter: Matter,
+    status: Callable[[T], Mapping[str, Any]],
+    *,
+    seen: T | None = None,
+) -> T:
+    """Patch the status of what is decided about, on top of exactly what was read, or else of another look.
+
+    What was `seen` may be old. It is good enough to write on top of, which fails if it is old, and not good
+    enough to refuse a person for. Nothing is sent where nothing changes.
+    """
     for attempt in range(_TRIES):
-        found = await client.get(kind, matter.name, matter.namespace)
-        change = {"status": status(found)}
+        found = seen or await client.get(kind, matter.name, matter.namespace)
+        was_seen, seen = seen is not None, None
+        try:
+            change = status(found)
+        except NotAcceptedError:
+            if was_seen:
+                continue
+            raise
+        if not change:
+            return found
         try:
             return await client.patch(
                 kind,
                 matter.name,
                 matter.namespace,
-                change,
+                {"status": change},
                 resource_version=found.metadata.resource_version,
                 uid=found.metadata.uid,
                 subresource="status",
@@ -118,7 +147,9 @@ def why_not(exception: ScheduleException, vote: Vote) -> Refusal | None:
     """Why a decision would not count, as far as that can be seen from here."""
     spec, status = exception.spec, exception.status
     name = exception.metadata.name
-    if not spec.approval_required:
+    if exception.metadata.deletion_timestamp:
+        return Refusal("TooLate", f"{name} is being deleted: there is nothing left to decide.")
+    if not needs_approval(exception):
         return Refusal("NotAsked", f"{name} needs no approval.")
     if spec.draft:
         return Refusal("TooEarly", f"{name} is a draft and was not submitted yet.")
@@ -129,6 +160,8 @@ def why_not(exception: ScheduleException, vote: Vote) -> Refusal | None:
         return Refusal("TooLate", f"{name} {ended}: there is nothing left to decide.")
     if (vote.uid, vote.spec_hash) != (exception.metadata.uid, spec_hash(spec)):
         return Refusal("Stale", f"{name} is no longer what was shown: look at it again and decide anew.")
+    if vote.verdict == "approve" and status.channels and vote.channel not in status.channels:
+        return wrong_channel(vote.channel, status.channels)
     return _said_before(exception, vote.by)
 
 
@@ -140,12 +173,12 @@ def _said_before(exception: ScheduleException, who: Person) -> Refusal | None:
     ]
     for user, verdict, at in said:
         if user == who.user:
-            told = f"{user} has {DONE[verdict]} it already, at {at.format_iso()}; that is final."
-            return Refusal("AlreadyDecided", told)
+            message = f"{user} has {DONE[verdict]} it already, at {at.format_iso()}; that is final."
+            return Refusal("AlreadyDecided", message)
     return None
 
 
-def _entry(exception: ScheduleException, vote: Vote) -> Mapping[str, Any]:
+def _entry(exception: ScheduleException, vote: Vote, known_by: KnownBy | None) -> Mapping[str, Any]:
     """The list with the new entry at its end, as the patch of a status."""
     by = vote.by
     words = {
@@ -153,6 +186,7 @@ def _entry(exception: ScheduleException, vote: Vote) -> Mapping[str, Any]:
         "reason": vote.reason,
         "groups": list(by.groups),
         "extra": dict(by.extra),
+        "knownBy": encode(known_by) if known_by else None,
     }
     named = [email for email in exception.spec.approver_emails if Seat("email", email).fits(vote.by)]
     entry: dict[str, Any] = {key: word for key, word in words.items() if word}

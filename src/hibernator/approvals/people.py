@@ -1,27 +1,39 @@
-"""Who somebody is: from the name that Kubernetes authenticated to an e-mail address and to roles.
+"""Who someone is: from the name that Kubernetes authenticated to an e-mail address and to roles.
 
-Names, addresses and roles are told apart here and nowhere else, so that no channel can have an opinion of its
-own about who may approve what.
+Names, addresses and roles are distinguished here and nowhere else, so that no channel can have an opinion
+of its own about who may approve what.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 import msgspec
+import structlog
 import yaml
 
+from hibernator.api.core import CONFIG_MAPS
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Model, Object
-from hibernator.api.scheduleexception import ScheduleException
-from hibernator.decisions.approval import Person, mailbox
-from hibernator.decisions.scheduleexception_request import requester, requester_claims, voters
+from hibernator.api.people import DOORS, KnownBy
+from hibernator.api.remediationapprovalrequest import RemediationApprovalRequestStatus
+from hibernator.api.scheduleexception import Approval, Rejection, ScheduleException
+from hibernator.approvals.deputies import DEPUTIES, DeputiesError, Deputy, read_deputies
+from hibernator.decisions.approval import Absence, Person, mailbox
+from hibernator.decisions.scheduleexception_request import (
+    VERIFIED_EMAIL,
+    requester,
+    requester_claims,
+    voters,
+)
 from hibernator.kube.client import Client
 
 if TYPE_CHECKING:  # commands do without the cache
     from hibernator.api.core import ConfigMap
-    from hibernator.kube.cache import Cache
+    from hibernator.kube.cache import Cache, Caches
+
+_log = structlog.get_logger()
 
 MOST_GROUPS: Final = 64
 LONGEST_CLAIM: Final = 254
@@ -61,15 +73,45 @@ class Directory:
     naming: Naming = field(default_factory=Naming)
     emails: Mapping[str, str] = field(default_factory=dict)  # by user; only asked when naming says so
     roles: Mapping[str, frozenset[str]] = field(default_factory=dict)  # the members of each role
+    deputies: tuple[Deputy, ...] = ()
+
+    @property
+    def absences(self) -> tuple[Absence, ...]:
+        """Who is away when, and who decides in their place."""
+        return tuple(map(self._absence, self.deputies))
+
+    def named(self, name: str) -> Person:
+        """Who is meant by an address or a user name in the operator's configuration."""
+        return self._someone(name, name if "@" in name else self.email(name, {}), (), {})
 
     def person(self, user: str, groups: Iterable[str] = (), extra: Mapping[str, str] | None = None) -> Person:
-        """Somebody, with what else the API server has authenticated, where it was there to say so."""
-        known = own_groups(groups)  # whoever writes an entry by hand may name more
-        email = self.email(user, extra or {})
+        """Someone, with what else the API server has authenticated, where it was there to say so."""
+        # Anyone who writes an entry by hand may name more groups.
+        return self._person(user, self.email(user, extra or {}), own_groups(groups), extra or {})
+
+    def _person(self, user: str, email: str, known: tuple[str, ...], extra: Mapping[str, str]) -> Person:
+        person, names = self._someone(user, email, known, extra), {user, mailbox(email)}
+        mine = (one for one in self.deputies if one.deputy in names)
+        return replace(person, deputy_for=tuple(map(self._absence, mine)))
+
+    def _absence(self, one: Deputy) -> Absence:
+        return Absence(self.named(one.away), one.deputy, one.since, one.until)
+
+    def _someone(self, user: str, email: str, known: tuple[str, ...], extra: Mapping[str, str]) -> Person:
         names = {user, mailbox(email), *known} if email else {user, *known}
         roles = {role for role, members in self.roles.items() if names & members}
-        roles |= {group for group in known if group not in self.roles}  # a group is a role, if nobody else is
-        return Person(user, email, frozenset(roles), known, tuple((extra or {}).items()))
+        roles |= {group for group in known if group not in self.roles}  # a group is a role, if no one else is
+        return Person(user, email, frozenset(roles), known, tuple(extra.items()))
+
+    def known(self, user: str, known_by: KnownBy, groups: Iterable[str] = ()) -> Person:
+        """A person who logged in at the web process: the address is the one that the issuer vouches for."""
+        return self._person(user, known_by.email, own_groups(groups), {})
+
+    def entered(self, user: str, entry: Approval | Rejection) -> Person:
+        """Who wrote an entry: the policies let only the web process write `knownBy`."""
+        if entry.known_by and entry.channel in DOORS:
+            return self.known(user, entry.known_by, entry.groups)
+        return self.person(user, entry.groups, entry.extra)
 
     def email(self, user: str, extra: Mapping[str, str]) -> str:
         """The address of a user; empty where there is none."""
@@ -85,7 +127,7 @@ class Directory:
 
 
 def own_groups(groups: Iterable[str]) -> tuple[str, ...]:
-    """The groups that a role may go by: those of Kubernetes itself are everybody's."""
+    """The groups that a role may go by: those of Kubernetes itself are everyone's."""
     return tuple(group for group in groups if not group.startswith("system:"))[:MOST_GROUPS]
 
 
@@ -102,17 +144,37 @@ def _is_address(value: str) -> bool:
 
 def everybody(exception: ScheduleException, directory: Directory) -> dict[str, Person]:
     """Who asked and all who decided, by user, with what the API server has authenticated about them."""
-    asked, claims = requester(exception), requester_claims(exception)
-    people = {asked: directory.person(asked, extra=claims)}
+    asked = asker(exception, directory)
+    people = {asked.user: asked}
     for user, entry in voters(exception).items():
-        more = claims if user == asked else {}
-        people[user] = directory.person(user, entry.groups, {**more, **entry.extra})
+        person = directory.entered(user, entry)
+        more = asked.extra if user == asked.user else ()
+        people[user] = replace(person, extra=(*more, *person.extra))
     return people
+
+
+def asker(exception: ScheduleException, directory: Directory) -> Person:
+    """Who asked for an exception, by their own hand or through the web process."""
+    user, claims = requester(exception), requester_claims(exception)
+    person = directory.person(user, extra=claims)
+    return replace(person, email=claims[VERIFIED_EMAIL]) if VERIFIED_EMAIL in claims else person
+
+
+def decider(status: RemediationApprovalRequestStatus, directory: Directory) -> Person:
+    """Who decided a remediation, by what can be trusted in the status, as `Directory.entered` does."""
+    if status.decider_known_by and status.decided_via in DOORS:
+        return directory.known(status.decided_by, status.decider_known_by, status.decider_groups)
+    return directory.person(status.decided_by, status.decider_groups, status.decider_extra)
+
+
+def approvers(status: RemediationApprovalRequestStatus, directory: Directory) -> dict[str, Person]:
+    """Those whose approval of a remediation was counted, by user."""
+    return {yes.approved_by: directory.entered(yes.approved_by, yes) for yes in status.approvals}
 
 
 def read_roles(data: Mapping[str, str]) -> dict[str, frozenset[str]]:
     """Roles from a ConfigMap: under each role its members, by address, user name or group."""
-    return {role: frozenset(_members(text)) for role, text in data.items()}
+    return {role: frozenset(_members(text)) for role, text in data.items() if role != DEPUTIES}
 
 
 def read_emails(data: Mapping[str, str]) -> dict[str, str]:
@@ -174,6 +236,15 @@ async def who_am_i(client: Client, directory: Directory) -> Person:
     return directory.person(found.username, own_groups(found.groups), addresses(found.extra))
 
 
+def _deputies_of(roles: "ConfigMap") -> tuple[Deputy, ...]:
+    """The deputies beside the roles. No one is one as long as the list has a mistake."""
+    try:
+        return read_deputies(roles.data.get(DEPUTIES, ""))
+    except DeputiesError as error:
+        _log.warning("deputies ignored", config_map=roles.metadata.name, error=str(error))
+        return ()
+
+
 class People:
     """The directory as the operator's ConfigMaps have it at each moment."""
 
@@ -183,7 +254,20 @@ class People:
         self._naming = naming
         self._roles = roles
         self._emails = emails
+        self.maps = (roles,) if emails is None else (roles, emails)
         self._read: tuple[object, Directory] | None = None
+
+    @classmethod
+    def of(cls, caches: "Caches", naming: Naming, roles: str, home: str) -> Self:
+        """From the ConfigMap `roles`, and that of `naming` if there is one, in the namespace `home`."""
+        role_maps = caches.of(CONFIG_MAPS, home, field_selector=f"metadata.name={roles}")
+        if naming.way != "configmap":
+            return cls(naming, role_maps)
+        return cls(
+            naming,
+            role_maps,
+            caches.of(CONFIG_MAPS, home, field_selector=f"metadata.name={naming.value}"),
+        )
 
     def directory(self) -> Directory:
         roles = tuple(self._roles.values())
@@ -194,6 +278,7 @@ class People:
                 self._naming,
                 emails={user: email for one in emails for user, email in read_emails(one.data).items()},
                 roles={role: members for one in roles for role, members in read_roles(one.data).items()},
+                deputies=tuple(deputy for one in roles for deputy in _deputies_of(one)),
             )
             self._read = made_of, found
         return self._read[1]

@@ -3,21 +3,24 @@
     await decide(client, Matter("checkout-oom-3f", "shop"), who, "approve", "cli", now=clock.now())
 
 What is written is a condition and the name of the one who decided, on top of exactly what was read: of people
-who decide together one is first, and the others are told who that was. The controller makes a decision of it.
+who decide together one is first, and the others read who that was. The controller makes a decision of it.
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from whenever import Instant
 
+from hibernator.api.people import KnownBy
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
 from hibernator.approvals.decision import Matter, NotAcceptedError, write
 from hibernator.decisions.approval import DONE, Outcome, Person, Refusal, Verdict, fingerprint, over
 from hibernator.decisions.conditions import whole_second
-from hibernator.decisions.remediationapprovalrequest import said
+from hibernator.decisions.remediationapprovalrequest_votes import said
 from hibernator.kube.client import Client
 from hibernator.kube.patch import encode
 
+Check = Callable[[RemediationApprovalRequest, Person, Verdict], Refusal | None]
 _WORDS: Final[dict[Verdict, str]] = {"approve": "Approved", "reject": "Rejected"}
 
 
@@ -36,15 +39,21 @@ async def decide(
     *,
     now: Instant,
     reason: str = "",
+    known_by: KnownBy | None = None,
+    check: Check | None = None,
+    seen: RemediationApprovalRequest | None = None,
 ) -> RemediationApprovalRequest:
-    """Write down what somebody decided; raises `NotAcceptedError` where there is nothing left to decide."""
+    """Write down what someone decided; raises `NotAcceptedError` where there is nothing left to decide.
+
+    `seen` saves a look where a cache has the request (`decision.write`).
+    """
 
     def status(request: RemediationApprovalRequest) -> dict[str, Any]:
-        if refusal := why_not(request, matter, now):
+        if refusal := why_not(request, matter, now) or (check and check(request, who, verdict)):
             raise NotAcceptedError(refusal)
-        return decision_patch(request, who, verdict, channel, now=now, reason=reason)
+        return decision_patch(request, who, verdict, channel, now=now, reason=reason, known_by=known_by)
 
-    return await write(client, APPROVAL_REQUESTS, matter, status)
+    return await write(client, APPROVAL_REQUESTS, matter, status, seen=seen)
 
 
 def decision_patch(
@@ -55,8 +64,9 @@ def decision_patch(
     *,
     now: Instant,
     reason: str = "",
+    known_by: KnownBy | None = None,
 ) -> dict[str, Any]:
-    """The status as somebody who decides patches it."""
+    """The status as someone who decides patches it."""
     condition = {
         "type": _WORDS[verdict],
         "status": "True",
@@ -65,7 +75,11 @@ def decision_patch(
         "lastTransitionTime": whole_second(now),
     }
     others = encode(request.status).get("conditions", ())
-    known = {"deciderGroups": list(who.groups), "deciderExtra": dict(who.extra)}
+    known = {
+        "deciderGroups": list(who.groups),
+        "deciderExtra": dict(who.extra),
+        "deciderKnownBy": encode(known_by) if known_by else None,
+    }
     decider = {"decidedBy": who.user, "decidedVia": channel}
     return (
         decider | {key: found for key, found in known.items() if found} | {"conditions": [*others, condition]}
@@ -87,5 +101,6 @@ def why_not(request: RemediationApprovalRequest, matter: Matter, now: Instant) -
         return over(Outcome(status.decision, status.decided_by, at, status.decision_message))
     if word := said(request):
         done = DONE["approve" if word.type == "Approved" else "reject"]
-        return Refusal("DecidedBefore", f"It was {done} already, by {status.decided_by or 'somebody'}.")
+        by = status.decided_by or "an unknown user"
+        return Refusal("DecidedBefore", f"It was {done} already, by {by}.")
     return None
