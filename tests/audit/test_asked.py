@@ -49,7 +49,7 @@ def test_of_several_the_last_one_did_it(at: Instant, seconds: list[int]) -> None
 
 
 @pytest.mark.parametrize("moment", [Instant.MIN, Instant.MAX])
-def test_the_ends_of_time_name_nobody_and_hold_up_nothing(moment: Instant) -> None:
+def test_the_ends_of_time_name_no_one_and_hold_up_nothing(moment: Instant) -> None:
     assert deleter([Asked("u-1", moment, BOB)], NOON, NOON) == ""
     assert deleter([Asked("u-1", NOON, BOB)], moment, moment) == ""
 
@@ -73,7 +73,7 @@ async def test_who_asked_is_found_in_the_chain_and_before_the_leader_has_come_to
     assert sorted(await store.asked(["u-1", "u-2", "u-3"])) == sorted(found)
 
 
-async def test_whom_somebody_asked_to_delete_does_not_live_because_of_it(database: Database) -> None:
+async def test_whom_someone_asked_to_delete_does_not_live_because_of_it(database: Database) -> None:
     store = Store(database, now=lambda: NOON)
     await store.prepare()
     await store.append(await store.claim("leader"), [wish(ALICE)])

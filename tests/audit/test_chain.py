@@ -11,6 +11,7 @@ from whenever import TimeDelta
 
 from hibernator.audit.chain import START, Entry, Link, append, misfit
 from hibernator.audit.event import Actor, as_text, event
+from hibernator.audit.formats import acting
 from support.trail import NOON, plan, slept
 
 
@@ -106,3 +107,14 @@ def test_an_exported_event_can_be_checked_with_nothing_but_the_standard_library(
 def test_a_hash_stays_what_it_is_for_ever() -> None:
     # Chains of years ago carry it: when this changes, none of them verifies.
     assert chained(2)[1].hash == "8baf0486f3b1773d41992474e692bb8d713eb3b7fc8c530e552b5c3b3bc50881"
+
+
+def test_people_read_for_whom_a_deputy_decided() -> None:
+    def row(data: dict[str, object]) -> str:
+        dave = Actor(type="user", id="dave", email="dave@company.com")
+        done = event("scheduleexception.approval.given", plan(), at=NOON, actor=dave, data=data)
+        return acting(append(Link(41, "ab" * 32), done, NOON))
+
+    assert row({"onBehalfOf": "carol@company.com"}) == "dave@company.com for carol@company.com"
+    assert row({"reason": "onBehalfOf"}) == "dave@company.com"
+    assert row({}) == "dave@company.com"

@@ -241,7 +241,7 @@ async def test_a_removal_by_the_retention_is_signed(scene: Scene, key: Path) -> 
     assert done.code == 0, done.err
 
 
-async def test_a_removal_that_somebody_else_made_is_not_proven_not_even_at_a_signed_place(
+async def test_a_removal_that_someone_else_made_is_not_proven_not_even_at_a_signed_place(
     scene: Scene, key: Path
 ) -> None:
     await scene.happen(1, 2)
@@ -315,7 +315,7 @@ async def test_an_operator_that_remembers_nothing_checks_the_whole_trail_before_
         assert await scene.sealer.seal() is None
 
 
-async def test_a_memory_that_somebody_forged_is_not_believed(scene: Scene) -> None:
+async def test_a_memory_that_someone_forged_is_not_believed(scene: Scene) -> None:
     await scene.happen(1, 2)
     scene.memory.last = Checkpoint(sequence=2, hash="0" * 64, time="2026-03-02T12:00:00Z", key_id="x")
     with capture_logs():

@@ -97,6 +97,22 @@ async def test_nothing_found_is_said_beside_the_output(trail: str) -> None:
     assert (done.code, done.out, done.err) == (0, "", "Nothing found.\n")
 
 
+async def test_a_type_that_is_never_recorded_is_noted_with_what_was_meant(trail: str) -> None:
+    done = await audit("list", "--database", trail, "--type", "scheduleexception.aproved")
+    assert (done.code, done.err.splitlines()) == (
+        0,
+        [
+            (
+                "note: --type scheduleexception.aproved: this version records no such event. "
+                "Did you mean scheduleexception.approved?"
+            ),
+            "Nothing found.",
+        ],
+    )
+    assert (await audit("list", "--database", trail, "--type", "hibernateplan.*")).err == ""
+    assert "docs/reference" in (await audit("list", "--database", trail, "--type", "noon*")).err
+
+
 async def test_an_export_has_everything_in_each_form(trail: str) -> None:
     lines = (await audit("export", "--database", trail)).out.splitlines()
     assert [json.loads(line)["sequence"] for line in lines] == [1, 2, 3]

@@ -8,9 +8,18 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from hibernator.admission.application import DEADLINE
-from hibernator.admission.denials import PATIENCE, WITHIN, Keep, denial, on_record
-from hibernator.admission.review import AdmissionRequest, Allowed, Denied, Verdict
+from hibernator.admission.review import (
+    PATIENCE,
+    WITHIN,
+    AdmissionRequest,
+    Allowed,
+    Denied,
+    Keep,
+    Verdict,
+    denial,
+    on_record,
+)
+from hibernator.admission.server import DEADLINE
 from hibernator.admission.webhooks.configurations import TIMEOUT_SECONDS
 from hibernator.admission.webhooks.deletion import deletion
 from hibernator.audit.chain import Entry

@@ -23,6 +23,7 @@ EVERY_KIND = {
     "k8sclusters.hibernator.ardikabs.com": "elsewhere",
     "scheduleexceptions.hibernator.ardikabs.com": "party",
     "hibernateplans.hibernator.ardikabs.com": "nights",
+    "exceptionpolicies.hibernator.ardikabs.com": "four-eyes",
     ANALYSES: "oom",
     REMEDIATIONS: "oom",
 }
@@ -32,14 +33,18 @@ NO_FINALIZER = {kind: name for kind, name in EVERY_KIND.items() if name not in {
 def provider() -> dict[str, Any]:
     keys = {"secretRef": {"name": "nowhere"}}
     aws = {"accountId": "123456789012", "region": "eu-central-1", "auth": {"static": keys}}
-    return _connector("CloudProvider", "account", {"type": "aws", "aws": aws})
+    return _of_ours("CloudProvider", "account", {"type": "aws", "aws": aws})
 
 
 def elsewhere() -> dict[str, Any]:
-    return _connector("K8SCluster", "elsewhere", {"inCluster": True})
+    return _of_ours("K8SCluster", "elsewhere", {"inCluster": True})
 
 
-def _connector(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+def four_eyes() -> dict[str, Any]:
+    return _of_ours("ExceptionPolicy", "four-eyes", {"require": {"roles": ["manager"]}})
+
+
+def _of_ours(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     group = "hibernator.ardikabs.com/v1alpha1"
     return {"apiVersion": group, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
@@ -53,7 +58,8 @@ def one_of_each(scene: PlanScene) -> None:
         validUntil="2026-03-10T00:00:00Z",
         windows=[{"start": "18:00", "end": "22:00", "daysOfWeek": ["Monday"]}],
     )
-    scene.apply(workload(), scaler(), provider(), elsewhere(), remediation(), analysis(0.95))
+    ours = provider(), elsewhere(), four_eyes()
+    scene.apply(workload(), scaler(), *ours, remediation(), analysis(0.95))
     scene.create(plan(noop("drill"), name="nights"), party)
 
 
@@ -78,7 +84,7 @@ async def told_of(run: Running, url: str, count: int) -> list[Entry]:
                 return found
 
 
-async def test_the_end_of_every_kind_is_told_while_somebody_looks(
+async def test_the_end_of_every_kind_is_told_while_someone_looks(
     crds: ClusterInTest, namespace: str, tmp_path: Path
 ) -> None:
     scene, url = ConnectorScene(crds, namespace), f"sqlite:///{tmp_path}/audit.db"
@@ -90,6 +96,7 @@ async def test_the_end_of_every_kind_is_told_while_somebody_looks(
     assert sorted((one.resource.kind, one.resource.name) for one in found) == [
         ("AIAnalysis", "oom"),
         ("CloudProvider", "account"),
+        ("ExceptionPolicy", "four-eyes"),
         ("HibernatePlan", "nights"),
         ("K8SCluster", "elsewhere"),
         ("RemediationRequest", "oom"),
@@ -99,7 +106,7 @@ async def test_the_end_of_every_kind_is_told_while_somebody_looks(
     assert {one.actor.type for one in found} == {"unknown"}
 
 
-async def test_who_went_while_nobody_led_is_found_by_the_next_leader_and_told_once(
+async def test_who_went_while_no_one_led_is_found_by_the_next_leader_and_told_once(
     crds: ClusterInTest, namespace: str, tmp_path: Path
 ) -> None:
     scene, url = ConnectorScene(crds, namespace), f"sqlite:///{tmp_path}/audit.db"
@@ -117,7 +124,7 @@ async def test_who_went_while_nobody_led_is_found_by_the_next_leader_and_told_on
         assert "not known" in json.loads(bytes(one.data))["noticed"]
 
 
-async def test_where_an_operator_does_not_look_nobody_is_gone(
+async def test_where_an_operator_does_not_look_no_one_is_gone(
     crds: ClusterInTest, namespace: str, tmp_path: Path
 ) -> None:
     scene, url = ConnectorScene(crds, namespace), f"sqlite:///{tmp_path}/audit.db"

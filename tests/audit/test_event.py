@@ -12,7 +12,7 @@ from hibernator.api.core import DEPLOYMENTS, Deployment
 from hibernator.api.meta import ObjectMeta
 from hibernator.audit.event import (
     LONGEST_DATA,
-    SOMEBODY,
+    UNKNOWN_ACTOR,
     Actor,
     Resource,
     canonical,
@@ -35,12 +35,12 @@ def test_whoever_did_it_an_event_is_the_same() -> None:
     assert made[0].id == made[1].id
 
 
-def test_a_person_an_account_and_somebody_are_told_apart() -> None:
+def test_a_person_an_account_and_someone_are_told_apart() -> None:
     bob, robot = "bob@example.com", "system:serviceaccount:argocd:argocd"
     assert person(bob) == Actor(type="user", id=bob, email=bob)
     assert person("bob") == Actor(type="user", id="bob")
     assert person(robot) == Actor(type="serviceaccount", id=robot)
-    assert person("") == SOMEBODY
+    assert person("") == UNKNOWN_ACTOR
 
 
 def test_another_cycle_another_plan_and_another_type_are_other_events() -> None:
@@ -138,7 +138,7 @@ def test_data_may_hold_instants_and_api_types_and_numbers_that_json_lacks() -> N
     )
 
 
-def test_data_that_nobody_could_read_back_is_refused() -> None:
+def test_data_that_no_one_could_read_back_is_refused() -> None:
     with pytest.raises(NotImplementedError, match="object has no place in an audit event"):
         canonical({"thing": object()})
 

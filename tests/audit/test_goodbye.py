@@ -62,7 +62,7 @@ async def test_events_that_wait_are_written_before_it_goes(
         assert await ids(database) == [slept(1).id, slept(2).id]
 
 
-async def test_a_database_that_is_away_keeps_nobody_from_going(
+async def test_a_database_that_is_away_keeps_no_one_from_going(
     crds: ClusterInTest, namespace: str, tmp_path: Path
 ) -> None:
     url = f"sqlite:///{tmp_path}/audit.db"

@@ -4,16 +4,21 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import delete, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from whenever import Instant
 
+from decisions.test_journals import ANALYSIS, EXCEPTION, next_status
+from hibernator.api.aianalysis import ANALYSES
+from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.audit.database import Database
 from hibernator.audit.event import AuditEvent
 from hibernator.audit.reading import Filter, Reader
 from hibernator.audit.schema import CHAIN, EVENTS
 from hibernator.audit.store import Store
 from hibernator.audit.verification import verify
+from hibernator.controllers.journal_audit import events
 from support.trail import ids, slept
 
 
@@ -148,3 +153,21 @@ async def test_a_walk_under_which_a_month_is_removed_begins_again(url: str, cale
     verdict = await verify(database)
     await database.close()
     assert (verdict.problem, verdict.start.sequence) == ("", 2)
+
+
+async def test_an_expired_exception_is_not_recorded_as_changed_after_retention_and_a_restart(
+    database: Database,
+) -> None:
+    when = Instant("2026-01-15T00:00:00Z")
+    store = Store(database, now=lambda: when)
+    await store.prepare()
+    epoch = await store.claim("first")
+    await store.append(epoch, [*events(EXCEPTIONS, EXCEPTION)])
+    when = Instant("2026-06-01T00:00:00Z")
+    await store.prune(epoch, keep_months=2)
+    before = await ids(database)
+    restarted = replace(EXCEPTION, status=next_status(EXCEPTION, when))
+    await store.append(epoch, [*events(EXCEPTIONS, restarted)])
+    adopted = replace(ANALYSIS, status=next_status(ANALYSIS, when))
+    await store.append(epoch, [*events(ANALYSES, adopted)])
+    assert await ids(database) == before

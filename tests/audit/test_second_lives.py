@@ -3,15 +3,13 @@
 from typing import Any
 
 import msgspec
-from whenever import Instant
 
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
-from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.audit.database import Database
 from hibernator.audit.event import Resource, event
 from hibernator.audit.store import Life, Store
-from hibernator.controllers.departures import Gone, _deleted
-from hibernator.controllers.journal_audit import changed, of_deletion
+from hibernator.controllers.audit import Gone, _deleted
+from hibernator.controllers.journal_audit import of_deletion
 from support.trail import NOON, ids
 
 
@@ -21,19 +19,6 @@ def plan(deleted: str = "") -> HibernatePlan:
         metadata["deletionTimestamp"] = deleted
     spec = {"schedule": {"timezone": "UTC", "offHours": []}, "targets": []}
     return msgspec.convert({"metadata": metadata, "spec": spec}, HibernatePlan)
-
-
-def exception(reason: str, generation: int = 2) -> ScheduleException:
-    spec = {
-        "planRef": {"name": "nights"},
-        "type": "extend",
-        "validFrom": "2026-03-02T00:00:00Z",
-        "validUntil": "2026-03-09T00:00:00Z",
-        "windows": [],
-        "reason": reason,
-    }
-    metadata = {"name": "late", "namespace": "shop", "uid": "u-2", "generation": generation}
-    return msgspec.convert({"metadata": metadata, "spec": spec}, ScheduleException)
 
 
 def seen_to_go(found: HibernatePlan) -> str:
@@ -53,15 +38,6 @@ def test_a_second_deletion_of_the_same_object_is_another_event_and_the_same_one_
     assert said_farewell(first) == seen_to_go(first)
     assert said_farewell(second) == seen_to_go(second)
     assert said_farewell(first) != said_farewell(second)
-
-
-def test_another_change_under_the_same_generation_is_another_event() -> None:
-    def told(one: ScheduleException, at: Instant = NOON) -> list[str]:
-        return [change.id for change in changed(EXCEPTIONS, one, one.spec, at)]
-
-    assert told(exception("a visit")) == told(exception("a visit"), NOON.add(hours=3))
-    assert told(exception("a visit")) != told(exception("a fair"))
-    assert told(exception("a visit", 1)) == []
 
 
 async def test_whose_end_waits_for_the_leader_is_not_missed_once_more(database: Database) -> None:

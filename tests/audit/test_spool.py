@@ -16,7 +16,7 @@ from hibernator.audit.reading import Filter, Reader
 from hibernator.audit.spool import NAME, AuditSpool
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
-from hibernator.controllers.auditspool import SpoolReconciler
+from hibernator.controllers.audit import SpoolReconciler
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Key
@@ -159,7 +159,7 @@ async def test_one_that_gives_up_loses_nothing_of_the_others(scene: Scene) -> No
     assert await scene.waiting() >= {one.id for one in events[5:]}
 
 
-async def test_what_finds_no_room_is_logged_whole_and_keeps_nobody(
+async def test_what_finds_no_room_is_logged_whole_and_keeps_no_one(
     cluster: ClusterInTest, namespace: str, tmp_path: Path
 ) -> None:
     async with away(cluster, namespace, tmp_path, largest=5_000) as scene:

@@ -61,7 +61,7 @@ async def test_a_change_of_any_column_is_found(database: Database, entries: list
         assert (await tamper(database, update(EVENTS).where(row(3)).values(to_row(entries[2])))).problem == ""
 
 
-async def test_a_time_that_is_none_is_found_and_not_stumbled_over(
+async def test_a_time_that_is_none_is_found_and_breaks_nothing(
     database: Database, entries: list[Entry]
 ) -> None:
     if database.is_postgres:

@@ -1,1 +1,1 @@
-"""The trail: every transition of every kind, who caused it, and proof that nobody changed it since."""
+"""The trail: every transition of every kind, who caused it, and proof that no one changed it since."""

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-# To the last @, because a password may hold one that somebody forgot to write as %40.
+# To the last @, because a password may hold one that someone forgot to write as %40.
 _PASSWORD: Final = re.compile(r"^(\w[\w+.-]*://[^:@/?#]*):.*@", re.DOTALL)
 _OPTION: Final = re.compile(r"([?&](?:ssl)?password=)[^&#]*", re.IGNORECASE)
 
@@ -15,7 +15,7 @@ def shown(url: str) -> str:
 
 
 def has_secret(url: str) -> bool:
-    """Whether whoever sees this address sees a password."""
+    """Whether anyone who sees this address sees a password."""
     return shown(url) != url
 
 

@@ -1,6 +1,6 @@
 """Who asked to delete something, and who of them did it.
 
-A deletion may be refused after our webhook has heard of it, by somebody else's rules. So a wish counts for
+A deletion may be refused after our webhook has heard of it, by someone else's rules. So a wish counts for
 what happens about then, and for nothing later. All times here are real ones: those of the API server.
 """
 
@@ -33,6 +33,6 @@ def among(events: Iterable[AuditEvent], uids: Iterable[str]) -> Iterator[Asked]:
 
 
 def deleter(asked: Iterable[Asked], since: Instant, until: Instant) -> str:
-    """Who of those deleted it, when it went between these two moments; empty when nobody knows."""
-    told = [one for one in asked if since - one.at <= _HOLDS and one.at - until <= _HOLDS]
-    return max(told, key=lambda one: one.at).user if told else ""
+    """Who of those deleted it, when it went between these two moments; empty when no one knows."""
+    near = [one for one in asked if since - one.at <= _HOLDS and one.at - until <= _HOLDS]
+    return max(near, key=lambda one: one.at).user if near else ""

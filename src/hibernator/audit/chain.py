@@ -1,7 +1,7 @@
 """The proof: each event carries a hash over itself and the hash of the event before it.
 
-Whoever changes, removes, inserts or moves an event must recompute every later hash, and whoever wrote down an
-earlier hash sees that. Pure; where events are stored is no matter here.
+To change, remove, insert or move an event means to recompute every later hash, and anyone with an earlier
+hash sees that. Pure; where events are stored is no matter here.
 """
 
 import hashlib

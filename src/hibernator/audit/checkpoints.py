@@ -1,6 +1,6 @@
 """Signed checkpoints: what the chain was at a moment, under a key that the database's owner does not have.
 
-Whoever can write to the database can compute the whole chain anew, but not the signatures that stand in it. A
+Anyone who can write to the database can compute the whole chain anew, but not the signatures in it. A
 checkpoint is an event like any other, about an event before it. Pure; `sealing` decides when one is due.
 """
 
@@ -41,14 +41,14 @@ class Checkpoint(Model):
 
     def statement(self) -> bytes:
         """What is signed: JSON with sorted keys and no spaces, without the signature."""
-        told = {
+        content = {
             "hash": self.hash,
             "keyId": self.key_id,
             "opens": self.opens,
             "sequence": self.sequence,
             "time": self.time,
         }
-        return _PURPOSE + bytes(canonical(told))
+        return _PURPOSE + bytes(canonical(content))
 
     def event(self) -> AuditEvent:
         identity = (str(self.link), str(self.opens))

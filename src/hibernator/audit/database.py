@@ -81,9 +81,9 @@ class Database:
                 self._unused.set()
 
     async def close(self) -> None:
-        """Let go of the database, after whoever is still busy with it.
+        """Let go of the database, after all that are still busy with it.
 
-        Somebody who was cancelled waits for SQLite to give up, and must not be cancelled once more by the end
+        Someone who was cancelled waits for SQLite to give up, and must not be cancelled once more by the end
         of the event loop: aiosqlite would then wait for ever, and the process with it.
         """
         with contextlib.suppress(TimeoutError):
@@ -98,7 +98,7 @@ class Database:
         await self.close()
 
     async def _find_file(self) -> None:
-        """An open file can be written to when it has lost its name, and nobody would find that again."""
+        """An open file can be written to when it has lost its name, and no one would find that again."""
         if self._file is None:
             return
         found = _identity(self._file)
@@ -117,7 +117,7 @@ class Database:
             return
         if self._read_only:
             raise AuditUnavailable(f"There is no audit database at {self._file}.")
-        # Made before SQLite makes it, because names and addresses are nobody else's business. Only ever when
+        # Made before SQLite makes it, because names and addresses are no one else's business. Only ever when
         # it is new: closing a file drops every lock that this process has on it, SQLite's included.
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):
@@ -169,7 +169,7 @@ def _sqlite(file: Path, *, read_only: bool) -> AsyncEngine:
             cursor.execute("PRAGMA synchronous = FULL")  # what was confirmed survives a power cut
             cursor.close()
         except BaseException:
-            connection.close()  # nobody else would: its thread would outlive the process's end
+            connection.close()  # no one else would: its thread would outlive the process's end
             raise
 
     @event.listens_for(engine.sync_engine, "begin")

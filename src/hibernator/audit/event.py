@@ -1,7 +1,7 @@
 """One thing that happened, ready to be kept for ever.
 
-An event is named by the transition that it tells of, not by the moment at which somebody wrote it down:
-whoever sees the same transition again builds the same id, and the trail keeps it once.
+An event is named by the transition that it tells of, not by the moment at which someone wrote it down:
+anyone who sees the same transition again builds the same id, and the trail keeps it once.
 """
 
 import difflib
@@ -22,7 +22,7 @@ VERSION: Final = 1
 
 Channel = Literal["operator", "kubectl", "cli", "slack", "dashboard", "link", "mail", "api", "admission"]
 
-LONGEST_DATA: Final = 16_384  # bytes; parts of it may come from what somebody wrote
+LONGEST_DATA: Final = 16_384  # bytes; parts of it may come from what someone wrote
 _LONGEST_PART: Final = 1024
 _LONGEST_ERROR: Final = 4096
 _LARGEST: Final = 2**63 - 1
@@ -83,13 +83,13 @@ class AuditEvent(_Value):
 
 
 OPERATOR: Final = Actor(type="operator", id="hibernator")
-SOMEBODY: Final = Actor(type="unknown", id="")
+UNKNOWN_ACTOR: Final = Actor(type="unknown", id="")
 
 
 def person(user: str) -> Actor:
-    """Who is known to the API server by this name; without one it may have been anybody."""
+    """Who is known to the API server by this name; without one it may have been anyone."""
     if not user:
-        return SOMEBODY
+        return UNKNOWN_ACTOR
     kind = "serviceaccount" if user.startswith("system:serviceaccount:") else "user"
     return Actor(type=kind, id=user, email=user if "@" in user else "")
 
@@ -139,9 +139,9 @@ def event(
 
 
 def transition_id(uid: str, name: str, *identity: str | int) -> str:
-    """A UUID (version 8) from SHA-256 of the transition: the same each time somebody computes it."""
-    told = json.dumps([uid, name, *map(str, identity)]).encode()
-    digest = hashlib.sha256(told).hexdigest()
+    """A UUID (version 8) from SHA-256 of the transition: the same each time someone computes it."""
+    one = json.dumps([uid, name, *map(str, identity)]).encode()
+    digest = hashlib.sha256(one).hexdigest()
     variant = "89ab"[int(digest[16], 16) & 3]
     return f"{digest[:8]}-{digest[8:12]}-8{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:32]}"
 
@@ -149,7 +149,7 @@ def transition_id(uid: str, name: str, *identity: str | int) -> str:
 def canonical(data: Mapping[str, Any] | msgspec.Struct) -> msgspec.Raw:
     """JSON with sorted keys, without spaces, numbers as Python writes them; what JSON cannot say is null.
 
-    Written by the standard library, so that somebody who checks an exported trail needs nothing else.
+    Written by the standard library, so that someone who checks an exported trail needs nothing else.
     """
     plain = msgspec.to_builtins(data, enc_hook=as_text, str_keys=True)
     return msgspec.Raw(_CANONICAL.encode(_SAYABLE.decode(json.dumps(plain))).encode(errors="replace"))
@@ -178,9 +178,9 @@ def as_text(value: object) -> str:
     raise NotImplementedError(f"{type(value).__name__} has no place in an audit event")
 
 
-def to_json(told: AuditEvent) -> str:
+def to_json(one: AuditEvent) -> str:
     """For where an event waits on its way into the chain."""
-    return _ENCODER.encode(told).decode()
+    return _ENCODER.encode(one).decode()
 
 
 def from_json(text: str) -> AuditEvent:
@@ -189,26 +189,26 @@ def from_json(text: str) -> AuditEvent:
     Others may have written there, too. What no database can hold would keep all that lies behind it waiting.
     """
     try:
-        told = _DECODER.decode(text)
-        is_sound = _is_sound(told)
+        one = _DECODER.decode(text)
+        is_sound = _is_sound(one)
     except RecursionError as error:
         raise msgspec.DecodeError("it is nested too deeply") from error
     if not is_sound:
         raise msgspec.DecodeError("it holds what no event can")
-    return told
+    return one
 
 
-def _is_sound(told: AuditEvent) -> bool:
-    texts = {name: value for name in told.__struct_fields__ if isinstance(value := getattr(told, name), str)}
+def _is_sound(one: AuditEvent) -> bool:
+    texts = {name: value for name in one.__struct_fields__ if isinstance(value := getattr(one, name), str)}
     error = texts.pop("error")
     return (
         all(text == clean(text) for text in texts.values())
         and error == clean(error, _LONGEST_ERROR)
-        and told.actor == _clean_actor(told.actor)
-        and told.resource == _clean_resource(told.resource)
-        and max(abs(told.version), abs(told.duration_ms or 0)) <= _LARGEST
-        and len(bytes(told.data)) <= LONGEST_DATA
-        and bytes(told.data).startswith(b"{")
+        and one.actor == _clean_actor(one.actor)
+        and one.resource == _clean_resource(one.resource)
+        and max(abs(one.version), abs(one.duration_ms or 0)) <= _LARGEST
+        and len(bytes(one.data)) <= LONGEST_DATA
+        and bytes(one.data).startswith(b"{")
     )
 
 

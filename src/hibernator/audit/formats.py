@@ -11,6 +11,8 @@ import msgspec
 from hibernator.audit.chain import Entry
 from hibernator.audit.event import as_text
 from hibernator.audit.schema import COLUMNS, to_values
+from hibernator.decisions.approval import in_place_of
+from hibernator.decisions.journal import BEHALF
 
 _encode: Final = msgspec.json.Encoder(enc_hook=as_text).encode
 
@@ -19,6 +21,18 @@ _UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202
 
 # A spreadsheet takes a cell that begins like this for a formula, and runs it.
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def acting(entry: Entry) -> str:
+    """Who did it, as people read it: a deputy with the one in whose place they decided."""
+    by = entry.actor.email or entry.actor.id
+    if BEHALF.encode() not in bytes(entry.data):
+        return by
+    try:
+        found = msgspec.json.decode(entry.data)
+    except msgspec.DecodeError:
+        return by
+    return in_place_of(by, str(found.get(BEHALF, "")) if isinstance(found, dict) else "")
 
 
 class Format(Protocol):

@@ -1,4 +1,4 @@
-"""Brings the database to the shape that this version knows, whoever starts first.
+"""Brings the database to the shape that this version knows, no matter which process starts first.
 
 Alembic is imported only when there is something to do: it costs a process a good part of its start, and a
 database changes its shape once in a release.
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 VERSION_TABLE: Final = "audit_version"
 NEWEST: Final = "0003"  # the last of the migrations
 
-# Any number that nobody else uses: "hibernat" in ASCII.
+# Any number that no one else uses: "hibernat" in ASCII.
 _LOCK: Final = 0x68696265726E6174
 
 # Alembic keeps the migration that runs in a global; the lock above only keeps other processes out.

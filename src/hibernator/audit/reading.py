@@ -7,7 +7,7 @@ removed.
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from sqlalchemy import ColumnElement, Select, func, inspect, or_, select
 from whenever import Instant
@@ -55,6 +55,21 @@ class Filter:
         if self.until:
             found.append(EVENTS.c.time < self.until)
         return found
+
+
+class TrailReader(Protocol):
+    """The trail for anyone who only looks: in the database itself, or through the operator (`audit.remote`).
+
+    All of it raises `AuditUnavailable`. No page has more than `PAGE` events, however many are asked for.
+    """
+
+    async def page(self, wanted: Filter, *, after: int = 0, limit: int = PAGE) -> list[Entry]: ...
+
+    async def latest(self, wanted: Filter, limit: int) -> list[Entry]: ...
+
+    async def head(self) -> Link: ...
+
+    async def check(self) -> None: ...
 
 
 class Reader:

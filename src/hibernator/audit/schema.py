@@ -55,7 +55,7 @@ def _parse(text: str) -> Instant:
     try:
         return Instant.parse_iso(text)
     except ValueError:
-        return Instant.MIN  # somebody wrote this by hand; the check of the hash will name the event
+        return Instant.MIN  # someone wrote this by hand; the check of the hash will name the event
 
 
 AnyRow = Row[*tuple[Any, ...]]
@@ -181,7 +181,7 @@ def to_values(entry: Entry, moment: Callable[[Instant], object]) -> tuple[object
 
 
 def from_row(row: AnyRow) -> Entry:
-    """Take a row as it stands: whatever somebody may have written there must reach the check of the hash."""
+    """Take a row as it stands: whatever someone may have written there must reach the check of the hash."""
     return Entry(
         sequence=row.sequence,
         recorded_at=row.recorded_at,

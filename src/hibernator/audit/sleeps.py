@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final
 
+import msgspec
 from sqlalchemy import func, select
 from whenever import Instant
 
@@ -10,6 +11,7 @@ from hibernator.audit.chain import Entry
 from hibernator.audit.database import Database
 from hibernator.audit.reading import Filter, Reader
 from hibernator.audit.schema import EVENTS, from_row
+from hibernator.decisions.savings import Plan, Rate, Slept, Woke
 
 # Each tells what a target saves from then on.
 SLEPT: Final = (
@@ -19,6 +21,19 @@ SLEPT: Final = (
 )
 ENDS: Final = ("hibernateplan.wake.started", "hibernateplan.deleted")
 _AT_ONCE: Final = 500  # values in one question
+
+
+class _Data(msgspec.Struct, rename="camel"):
+    """What the event of a target that fell asleep carries."""
+
+    target: str = ""
+    type: str = ""
+    items: int = 0
+    cpu_millicores: int | None = None
+    memory_mib: int = msgspec.field(default=0, name="memoryMiB")
+    nodes: int = 0
+    machines: str = ""  # as `eu-central-1/m5.large=3 eu-central-1/m5.xlarge=1`
+    timezone: str = "UTC"
 
 
 async def sleeps(database: Database, since: Instant, namespace: str) -> AsyncIterator[Entry]:
@@ -51,3 +66,30 @@ async def _asleep_at(database: Database, moment: Instant, namespace: str) -> lis
 
 def _portions(values: Sequence[str]) -> Iterable[Sequence[str]]:
     return (values[start : start + _AT_ONCE] for start in range(0, len(values), _AT_ONCE))
+
+
+def read_sleep(entry: Entry) -> tuple[Slept | Woke, bool]:
+    """What an event tells of the sleep of a plan, and whether it says what that saves."""
+    about = entry.resource
+    plan, at = Plan(about.namespace, about.name, about.uid), entry.time.timestamp()
+    if entry.type not in SLEPT:
+        return Woke(plan, at), True
+    try:
+        data = msgspec.json.decode(entry.data, type=_Data)
+    except msgspec.DecodeError:
+        data = _Data()  # `audit verify` finds the change
+    rate = Rate(
+        type=data.type,
+        items=data.items,
+        millicores=data.cpu_millicores or 0,
+        mebibytes=data.memory_mib,
+        nodes=data.nodes,
+        machines=_machines(data.machines),
+        zone=data.timezone,
+    )
+    return Slept(plan, at, data.target, rate), data.cpu_millicores is not None
+
+
+def _machines(text: str) -> dict[str, int]:
+    pairs = (one.rpartition("=") for one in text.split())
+    return {name: int(number) for name, _, number in pairs if name and number.isdecimal()}

@@ -1,11 +1,10 @@
 """Where audit events wait that nothing else remembers, while the database is away: a ConfigMap.
 
-Most transitions stand in the status of their object and are told from there. What a webhook refused, and the
-end of an object, stand nowhere; and a file in a Pod ends with the Pod. Whoever has such an event writes it
-here when the database does not answer, under its own id, so that replicas need not know of each other and a
-repeat changes nothing. The leader takes it to the trail when the database is back.
-
-Callers that come together share one write, because many writes to one object wait for each other.
+Most transitions stand in the status of their object and are recorded from there. What a webhook refused,
+and the end of an object, stand nowhere; and a file in a Pod ends with the Pod. Anyone who has such an event
+writes it here when the database does not answer, under its own id, so that replicas need not know of each
+other and a repeat changes nothing. The leader takes it to the trail when the database is back. Callers that
+come together share one write, because many writes to one object wait for each other.
 """
 
 import asyncio
@@ -148,7 +147,7 @@ class AuditSpool:
 
 
 def read(text: str) -> AuditEvent | None:
-    """What somebody has put there, unless it is no event."""
+    """What someone has put there, unless it is no event."""
     try:
         return from_json(text)
     except msgspec.DecodeError as error:

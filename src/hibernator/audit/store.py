@@ -1,7 +1,7 @@
 """The chain in a database. Each method is one transaction, so that a process may die anywhere.
 
-Only the leader appends. It claims the chain first, which raises the epoch; whoever led before and has not
-noticed yet is told `Superseded` at its next write instead of writing beside its successor. All other replicas
+Only the leader appends. It claims the chain first, which raises the epoch; who led before and has not
+noticed yet gets `Superseded` at its next write instead of writing beside its successor. All other replicas
 leave their events in the inbox, from which the leader moves them into the chain.
 """
 
@@ -60,7 +60,7 @@ async def remove_before(connection: AsyncConnection, month: YearMonth) -> None:
             "ORDER BY 1"
         )
     )
-    # Readers are brief; one that is not must hold up the removal, not everybody behind it.
+    # Readers are brief; one that is not must hold up the removal, not everyone behind it.
     await connection.execute(text("SET LOCAL lock_timeout = '3s'"))
     for name in found:
         if name < _partition(month):
@@ -82,14 +82,14 @@ _log: Final = structlog.get_logger(__name__)
 
 
 class Life(NamedTuple):
-    """Somebody whom the chain knows."""
+    """Someone whom the chain knows."""
 
     resource: Resource
     correlation_id: str
 
 
 class Superseded(Exception):  # noqa: N818 — it names a state of the world, not a mistake
-    """Somebody else has claimed the chain since."""
+    """Someone else has claimed the chain since."""
 
 
 class Store:
@@ -143,7 +143,7 @@ class Store:
             if not (rows := found.all()):
                 return 0
             head = await _lock(connection, epoch)
-            await self._extend(connection, head, [told for row in rows if (told := _read(row))])
+            await self._extend(connection, head, [read for row in rows if (read := _read(row))])
             await connection.execute(delete(INBOX).where(INBOX.c.id.in_([row.id for row in rows])))
             return len(rows)
 
@@ -186,8 +186,8 @@ class Store:
                 found[about.uid] = Life(about, one.correlation_id)
                 if one.action == "deleted":
                     ended.add(about.uid)
-            waiting = [told for row in await connection.execute(select(INBOX)) if (told := _read(row))]
-        ended |= {told.resource.uid for told in waiting if told.action == "deleted"}
+            waiting = [read for row in await connection.execute(select(INBOX)) if (read := _read(row))]
+        ended |= {one.resource.uid for one in waiting if one.action == "deleted"}
         return [life for uid, life in found.items() if uid not in ended]
 
     async def asked(self, uids: Sequence[str]) -> list[Asked]:
@@ -199,7 +199,7 @@ class Store:
             for first in range(0, len(uids), _IN_ONE_QUESTION):
                 some = row.resource_uid.in_(uids[first : first + _IN_ONE_QUESTION])
                 found += [Asked(*one) for one in await connection.execute(query.where(some))]
-            waiting = [told for row in await connection.execute(select(INBOX)) if (told := _read(row))]
+            waiting = [read for row in await connection.execute(select(INBOX)) if (read := _read(row))]
         return [*found, *asked.among(waiting, uids)]
 
     async def _extend(self, connection: AsyncConnection, head: AnyRow, events: Sequence[AuditEvent]) -> Link:
@@ -234,14 +234,14 @@ class Store:
             return []
         times = [found.time for found in fresh.values()]
         # Nothing is recorded before it happens, so that PostgreSQL need not look into older months; unless
-        # somebody's clock is ahead, when nothing is certain.
+        # someone's clock is ahead, when nothing is certain.
         since = min(times) - _CLOCK_SKEW if max(times) <= now else _EVER
         for found in await _known(connection, list(fresh), since):
             del fresh[found]
         return list(fresh.values())
 
-    def _here(self, told: AuditEvent) -> AuditEvent:
-        return told if told.cluster else msgspec.structs.replace(told, cluster=self._cluster)
+    def _here(self, one: AuditEvent) -> AuditEvent:
+        return one if one.cluster else msgspec.structs.replace(one, cluster=self._cluster)
 
     def _pruned(self, last: Link) -> Iterator[AuditEvent]:
         now = self._now()

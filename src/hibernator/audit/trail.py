@@ -81,7 +81,7 @@ class Buffer:
             waiter.exception()  # its waiter may have timed out; then nothing else retrieves it
 
     async def until_durable(self, ids: Iterable[str]) -> None:
-        """Return when all of these have arrived; raise what `failed` was told, if that comes first."""
+        """Return when all of these have arrived; raise what `failed` got, if that comes first."""
         for event_id in ids:
             if event_id in self._pending:
                 waiter = self._waiters.setdefault(event_id, asyncio.get_running_loop().create_future())
@@ -179,7 +179,7 @@ class Trail:
         return self._buffer.has(event_id)
 
     def record(self, event: AuditEvent) -> bool:
-        """Tell of a transition, without waiting; False when there is no room and it must be told again."""
+        """Record a transition, without waiting; False when there is no room and it must be recorded again."""
         if not self._buffer.add(event):
             self._dropped = True
             self._watch.dropped()
@@ -191,15 +191,15 @@ class Trail:
         """Tell of what already stands in an object's status, and return when it is durable.
 
         What follows from it (an exception becomes Active, a remediation runs) is done only after this. On
-        `AuditUnavailable` nothing may follow yet; the event itself stays true, and is told again.
+        `AuditUnavailable` nothing may follow yet; the event itself stays true, and is recorded again.
         """
-        told = [self.record(event) for event in events]
-        if not all(told):
+        recorded = [self.record(event) for event in events]
+        if not all(recorded):
             raise AuditUnavailable(f"{self._away or 'The audit trail has no room.'} {_CLOSED}")
         await self._durable([event.id for event in events], patience)
 
     async def flush(self, patience: float = _PATIENCE) -> None:
-        """Return when everything that was told so far is durable, or raise AuditUnavailable."""
+        """Return when everything that was recorded so far is durable, or raise AuditUnavailable."""
         await self._durable(self._buffer.pending_ids(), patience)
 
     async def living(self) -> list[Life]:
@@ -314,7 +314,7 @@ class Trail:
             self._watch.away("")
 
     def _heal(self) -> None:
-        """Once there is room again, have everything told again that had to be dropped."""
+        """Once there is room again, have everything recorded again that had to be dropped."""
         if self._dropped and not len(self._buffer):
             self._dropped = False
             self._resync()

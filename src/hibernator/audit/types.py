@@ -36,7 +36,7 @@ def _info(description: str) -> _Meaning:
 
 
 def _notice(description: str) -> _Meaning:
-    """Somebody chose this, or will want to know."""
+    """Someone chose this, or will want to know."""
     return _Meaning("notice", "success", description)
 
 
@@ -145,10 +145,21 @@ _TABLE: Final = (
             "approved": _notice("Everyone who must agree has agreed."),
             "rejected": _notice("One of the required people said no."),
             "timedout": _failed("Not everyone agreed before the deadline: the exception is rejected."),
+            "policy.changed": _notice("A policy appeared, changed or went before this was decided."),
+            "escalated": _notice("It has waited for long; a policy lets more people agree."),
             "waiting": _info("Another exception of the plan is active; this one takes over after it."),
             "activated": _notice("The exception overrides its plan's schedule from its start to its end."),
             "expired": _info("The exception is over."),
             "cancelled": _notice("The requester took the exception back."),
+        },
+    ),
+    *_kind("exceptionpolicy", "ExceptionPolicy"),
+    *_of(
+        "exceptionpolicy",
+        "approval",
+        {
+            "ready": _notice("The policy can be read and is in force."),
+            "degraded": _failed("The policy has a mistake; the error says which, and what counts meanwhile."),
         },
     ),
     *_kind("remediationrequest", "RemediationRequest"),

@@ -19,7 +19,7 @@ _NOTHING: Final[Keys] = {}
 
 
 class Promise(NamedTuple):
-    """What somebody outside of the chain says about a place in it."""
+    """What someone outside of the chain says about a place in it."""
 
     link: Link
     by: str
@@ -205,9 +205,9 @@ def _by_sequence(promises: Iterable[Promise]) -> Mapping[int, list[Promise]]:
 
 
 def _removed(entry: Entry) -> Link | None:
-    """What a removal says that it removed; None when somebody else has written it."""
+    """What a removal says that it removed; None when someone else has written it."""
     try:
-        told = json.loads(bytes(entry.data))
-        return Link(told["through"], told["hash"])
+        named = json.loads(bytes(entry.data))
+        return Link(named["through"], named["hash"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
