@@ -14,7 +14,7 @@ def admin(room: Room, name: str) -> Somebody:
     return room(name, "system:masters")
 
 
-def connector(kind: str, name: str, **spec: Any) -> dict[str, Any]:
+def ours(kind: str, name: str, **spec: Any) -> dict[str, Any]:
     group = "hibernator.ardikabs.com/v1alpha1"
     return {"apiVersion": group, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
@@ -30,13 +30,18 @@ KINDS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "timewindowscaler": ("tws", scaler("kind"), {"defaultReplicas": 2}),
     "cloudprovider": (
         "cloudproviders.hibernator.ardikabs.com",
-        connector("CloudProvider", "kind", **aws("eu-central-1")),
+        ours("CloudProvider", "kind", **aws("eu-central-1")),
         {"aws": {"region": "eu-west-1"}},
     ),
     "k8scluster": (
         "k8sclusters.hibernator.ardikabs.com",
-        connector("K8SCluster", "kind", inCluster=True),
+        ours("K8SCluster", "kind", inCluster=True),
         {"inCluster": None, "kubeconfigRef": {"name": "nowhere"}},
+    ),
+    "exceptionpolicy": (
+        "exceptionpolicies.hibernator.ardikabs.com",
+        ours("ExceptionPolicy", "kind", require={"roles": ["manager"]}),
+        {"message": "Four eyes."},
     ),
     "remediationrequest": (REMEDIATIONS, remediation("kind"), {"environment": "staging"}),
     "scheduleexception": ("schedex", wish("kind", None, draft=True), {"reason": "changed"}),

@@ -13,15 +13,13 @@ from typing import Any
 
 from admission.scalers import beta, window
 from hibernator.admission import pathsecret
-from hibernator.admission.application import application
-from hibernator.admission.endpoint import Address
 from hibernator.admission.keeper import ConversionRegistration, Keeper
+from hibernator.admission.keyrings import OwnCertificates, follow
 from hibernator.admission.paths import Gate
 from hibernator.admission.pathsecret import OwnPaths
-from hibernator.admission.registration import CONVERT, CustomResourceDefinition
+from hibernator.admission.registration import CONVERT, Address, CustomResourceDefinition
 from hibernator.admission.review import conversion
-from hibernator.admission.secret import OwnCertificates, follow
-from hibernator.admission.server import WebhookServer
+from hibernator.admission.server import WebhookServer, application
 from hibernator.api import timewindowscaler as v1alpha1, timewindowscaler_v1beta1 as v1beta1
 from hibernator.api.conversion import converted
 from hibernator.api.core import Secret

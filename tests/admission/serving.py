@@ -9,11 +9,10 @@ from typing import Any
 import aiohttp
 from whenever import Instant
 
-from hibernator.admission.application import application
 from hibernator.admission.certificates import Keyring, first
 from hibernator.admission.paths import Gate, PathKey
 from hibernator.admission.review import Handler
-from hibernator.admission.server import WebhookServer
+from hibernator.admission.server import WebhookServer, application
 
 LOCAL = frozenset(["127.0.0.1"])
 KEY = PathKey(Instant.from_utc(2026, 3, 2), b"k" * 32)

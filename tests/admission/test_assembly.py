@@ -14,13 +14,11 @@ from admission.replicas import Scalers, converting
 from admission.serving import LOCAL, conversion_review, trusting
 from hibernator.admission.assembly import add_webhooks, handlers, webhook_server
 from hibernator.admission.certificates import ANNOUNCEMENT, LIFETIME, RENEWAL, first, to_data
-from hibernator.admission.endpoint import Address
-from hibernator.admission.metrics import METRICS
+from hibernator.admission.keyrings import NAME
 from hibernator.admission.paths import Gate, registered
 from hibernator.admission.pathsecret import NAME as PATHS, keys_of
-from hibernator.admission.registration import CONVERT, DEFINITIONS, CustomResourceDefinition
-from hibernator.admission.secret import NAME
-from hibernator.admission.server import WebhookServer
+from hibernator.admission.registration import CONVERT, DEFINITIONS, Address, CustomResourceDefinition
+from hibernator.admission.server import METRICS, WebhookServer
 from hibernator.admission.webhooks.configurations import MUTATING, VALIDATING
 from hibernator.api.core import SECRETS
 from hibernator.audit.database import Database

@@ -92,7 +92,7 @@ def test_the_old_authority_is_forgotten_when_it_ends() -> None:
     assert trusts(ring.bundle, ring.current)
 
 
-def test_what_has_ended_while_nobody_was_there_is_replaced_at_once() -> None:
+def test_what_has_ended_while_no_one_was_there_is_replaced_at_once() -> None:
     late = START + LIFETIME + DAY
     ring = step(first(NAMES, START), NAMES, late)
     assert valid(ring.current, late)
@@ -130,7 +130,7 @@ def test_a_name_that_is_no_longer_needed_changes_nothing() -> None:
 
 
 @given(st.lists(st.integers(1, 20 * 24), min_size=1, max_size=20))
-def test_whenever_somebody_looks_what_is_served_is_valid_and_was_announced(hours: list[int]) -> None:
+def test_whenever_someone_looks_what_is_served_is_valid_and_was_announced(hours: list[int]) -> None:
     """API servers hear of a bundle after the step that made it; replicas serve what any step said before."""
     now, ring = START, first(NAMES, START)
     for elapsed in itertools.chain(hours, [ANNOUNCEMENT.total("hours")] * 3):
@@ -192,7 +192,7 @@ def _broken() -> list[tuple[str, dict[str, bytes], str]]:
 
 
 @pytest.mark.parametrize(("_what", "data", "why"), [pytest.param(*case, id=case[0]) for case in _broken()])
-def test_a_keyring_that_somebody_has_broken_is_refused_in_words(
+def test_a_keyring_that_someone_has_broken_is_refused_in_words(
     _what: str, data: dict[str, bytes], why: str
 ) -> None:
     with pytest.raises(ValueError, match=why):

@@ -47,7 +47,7 @@ async def guarded(cluster: ClusterInTest, client: Client, scalers: Scalers) -> A
 
 
 @pytest.mark.parametrize("fields", LOSSES)
-async def test_what_v1alpha1_cannot_say_is_refused_while_nobody_converts(
+async def test_what_v1alpha1_cannot_say_is_refused_while_no_one_converts(
     client: Client, guarded: Scalers, namespace: str, fields: dict[str, Any]
 ) -> None:
     with pytest.raises(Invalid, match=REFUSAL):
@@ -70,7 +70,7 @@ async def test_what_v1alpha1_can_say_may_be_written_in_either_version(
         assert (await client.get(guarded.alpha, name, namespace)).spec.windows[0].replicas == 1
 
 
-async def test_everything_may_be_written_as_soon_as_somebody_converts(
+async def test_everything_may_be_written_as_soon_as_someone_converts(
     client: Client, guarded: Scalers, namespace: str
 ) -> None:
     # Nobody answers there; the policy has said yes when the API server gets as far as to ask.

@@ -13,12 +13,10 @@ from whenever import Instant, TimeDelta
 from admission.replicas import Replica, Scalers, converting, replica
 from admission.serving import LOCAL
 from hibernator.admission.certificates import ANNOUNCEMENT, LIFETIME, RENEWAL, first, from_data, to_data
-from hibernator.admission.endpoint import Service
-from hibernator.admission.folder import MountedCertificates
 from hibernator.admission.keeper import ConversionRegistration
+from hibernator.admission.keyrings import NAME, MountedCertificates
 from hibernator.admission.paths import SPREADING
-from hibernator.admission.registration import DEFINITIONS, CustomResourceDefinition
-from hibernator.admission.secret import NAME
+from hibernator.admission.registration import DEFINITIONS, CustomResourceDefinition, Service
 from hibernator.api.conversion import effective_spec
 from hibernator.api.core import SECRETS, Secret
 from hibernator.kube.cache import Cache
@@ -207,7 +205,7 @@ async def test_an_api_server_that_was_told_of_another_authority_refuses_us_until
         pytest.param({"webhook": {"clientConfig": {"caBundle": None}}}, id="without an authority"),
     ],
 )
-async def test_a_registration_that_somebody_has_changed_is_put_right(
+async def test_a_registration_that_someone_has_changed_is_put_right(
     client: Client, scalers: Scalers, namespace: str, leader: Replica, conversion: Any
 ) -> None:
     await leader.reconcile()
@@ -232,7 +230,7 @@ async def test_the_registration_is_by_service_inside_a_cluster(
     assert webhook.client_config.ca_bundle == ring.bundle
 
 
-async def test_a_secret_that_somebody_has_broken_or_removed_is_made_again(
+async def test_a_secret_that_someone_has_broken_or_removed_is_made_again(
     client: Client, scalers: Scalers, namespace: str, leader: Replica
 ) -> None:
     await leader.reconcile()
@@ -273,7 +271,7 @@ async def test_a_kind_that_is_not_installed_yet_is_not_made_by_its_registration(
         await client.get(DEFINITIONS, "nothings.kyklos.test")
 
 
-async def test_while_nobody_converts_v1alpha1_goes_on_and_v1beta1_says_why_not(
+async def test_while_no_one_converts_v1alpha1_goes_on_and_v1beta1_says_why_not(
     client: Client, scalers: Scalers, namespace: str, leader: Replica
 ) -> None:
     await leader.reconcile()

@@ -50,7 +50,7 @@ def test_the_path_of_one_webhook_does_not_tell_that_of_another() -> None:
 
 
 @given(st.text())
-def test_nothing_is_found_at_a_path_that_somebody_makes_up(path: str) -> None:
+def test_nothing_is_found_at_a_path_that_someone_makes_up(path: str) -> None:
     (key,) = first(START)
     assert gate(key).webhook(path) == ""
     assert gate(key).webhook(f"{path}/validate") == ""

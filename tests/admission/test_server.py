@@ -14,12 +14,10 @@ from whenever import Instant
 
 from admission.scalers import alpha, beta, window
 from admission.serving import KEY, LOCAL, conversion_review, serving, trusting
-from hibernator.admission.application import application
 from hibernator.admission.certificates import Keyring, first
-from hibernator.admission.metrics import METRICS, REQUESTS
 from hibernator.admission.paths import Gate
 from hibernator.admission.review import AdmissionRequest, Allowed, Denied, Verdict, admission, conversion
-from hibernator.admission.server import WebhookServer
+from hibernator.admission.server import METRICS, REQUESTS, WebhookServer, application
 from hibernator.api.conversion import converted
 from hibernator.api.core import ConfigMap
 from hibernator.kube.metrics import Metrics
@@ -247,7 +245,7 @@ async def test_a_certificate_that_does_not_fit_its_key_is_refused_and_the_old_on
     await ask(client, server, conversion_review())
 
 
-async def test_nobody_is_let_in_before_there_is_a_certificate() -> None:
+async def test_no_one_is_let_in_before_there_is_a_certificate() -> None:
     server = WebhookServer(application({}, Gate(())), host="127.0.0.1", port=0)
     running = asyncio.create_task(server.run())
     await asyncio.sleep(0)

@@ -1,27 +1,23 @@
 """Adds the webhooks to a replica: every one serves them, the leader keeps certificates and registration.
 
-served = handlers(client, clock, spool, open_ones)
+served = handlers(client, clock, spool, open_ones, governance)
 gate = Gate(tuple(served))
 server = webhook_server(":9443", metrics, served, gate)
 add_webhooks(manager, health, client, server, gate, Service("hibernator-webhook", namespace), …)
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from hibernator.admission import pathsecret
-from hibernator.admission.application import application
-from hibernator.admission.denials import on_record
-from hibernator.admission.endpoint import Endpoint
-from hibernator.admission.folder import MountedCertificates
 from hibernator.admission.keeper import Certificates, ConversionRegistration, Keeper, Registration
+from hibernator.admission.keyrings import MountedCertificates, OwnCertificates, follow
 from hibernator.admission.paths import Gate
 from hibernator.admission.pathsecret import OwnPaths
-from hibernator.admission.registration import CONVERT
-from hibernator.admission.review import Handler, admission, conversion
-from hibernator.admission.secret import OwnCertificates, follow
-from hibernator.admission.server import WebhookServer
+from hibernator.admission.registration import CONVERT, Endpoint
+from hibernator.admission.review import Handler, admission, conversion, on_record
+from hibernator.admission.server import WebhookServer, application
 from hibernator.admission.webhooks import configurations, deletion, stamping, validation
 from hibernator.api.conversion import converted
 from hibernator.api.timewindowscaler import SCALERS
@@ -37,10 +33,14 @@ _EVERYTHING: Final = (Key("", "webhooks"),)  # there is only one thing to look a
 
 
 def handlers(
-    client: Client, clock: Clock, spool: AuditSpool, open_ones: validation.OpenOnes
+    client: Client,
+    clock: Clock,
+    spool: AuditSpool,
+    open_ones: validation.OpenOnes,
+    governance: validation.Governance | None = None,
 ) -> Mapping[str, Handler]:
     """Every webhook of the product, by its path; the clock is the one that schedules go by."""
-    judge = validation.validation(client, clock, open_ones)
+    judge = validation.validation(client, clock, open_ones, governance)
     return {
         CONVERT: conversion({SCALERS.kind: converted}),
         deletion.PATH: admission(deletion.deletion(spool.keep, SystemClock())),
@@ -71,8 +71,11 @@ def add_webhooks(
     definition: str = SCALERS.resource,
     only_namespace: str = "",
     configuration: str = configurations.NAME,
+    others: Sequence[Registration] = (),
 ) -> Controller:
     """Certificates come from the folder, if there is one, else from a Secret; paths from a Secret always.
+
+    `others` hear of the authority, too: they serve with the same certificate.
 
     The clock is the real one unless a test knows better: certificates mean nothing in any other time.
     """
@@ -102,6 +105,7 @@ def add_webhooks(
     registrations: tuple[Registration, ...] = (
         ConversionRegistration(client, definitions, definition),
         *(configurations.WebhookRegistration(client, cache, scope, configuration) for cache in found),
+        *others,
     )
     paths = OwnPaths(client, keys, namespace, gate, clock)
     keeper = Keeper(certificates, paths, registrations, endpoint, server)

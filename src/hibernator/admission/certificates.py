@@ -1,9 +1,9 @@
 """The certificates under which the webhooks are served, and when each is replaced by the next.
 
-An authority signs one serving certificate and its key is then forgotten, so that nobody can sign another. A
+An authority signs one serving certificate and its key is then forgotten, so that no one can sign another. A
 new pair is made long before the old one ends and first only *announced*: its authority goes into the bundle
-that API servers are told to trust. It is served a day later, when every API server has heard of it, and the
-old authority stays in the bundle until it ends. So at no moment does anybody meet a certificate that they do
+that API servers trust. It is served a day later, when every API server has heard of it, and the
+old authority stays in the bundle until it ends. So at no moment does anyone meet a certificate that they do
 not trust yet, whichever replica answers.
 
 Everything here is computed from the arguments; `secret` keeps it in the cluster. API servers go by the real
@@ -132,7 +132,7 @@ def first(names: Iterable[str], now: Instant) -> Keyring:
 def step(ring: Keyring, names: frozenset[str], now: Instant) -> Keyring:
     """The keyring as it has to be now: the same one when nothing is to be done.
 
-    One call goes one step, and each must be told to the API servers before the next is taken.
+    One call goes one step, and each must reach the API servers before the next is taken.
     """
     ring = replace(ring, authorities=tuple(pem for pem in ring.authorities if _end(pem) > now))
     current, upcoming = ring.current, ring.upcoming
@@ -140,7 +140,7 @@ def step(ring: Keyring, names: frozenset[str], now: Instant) -> Keyring:
     if upcoming and _fits(upcoming, names, now) and (ended or now >= _served_from(upcoming)):
         return replace(ring, current=upcoming, upcoming=None)
     if not _fits(current, names, now):
-        # Nobody can reach us by the old certificate: there is nothing to hand over.
+        # No one can reach us by the old certificate: there is nothing to hand over.
         authority, pair = _issue(names, now)
         return Keyring(pair, (*ring.authorities, authority))
     if upcoming is None and now >= current.ends - RENEWAL:

@@ -1,4 +1,4 @@
-"""Nothing of a v1beta1 scaler is lost before somebody converts it.
+"""Nothing of a v1beta1 scaler is lost before someone converts it.
 
 Until the operator has registered its conversion, the API server stores v1beta1 as if it were v1alpha1 and
 drops what that does not know. So a policy inside the API server refuses such writes, and only those: what

@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from hibernator.admission.endpoint import Endpoint
+from hibernator.admission.keyrings import Announce
 from hibernator.admission.pathsecret import Renewed
-from hibernator.admission.registration import DEFINITIONS, CustomResourceDefinition, correction
-from hibernator.admission.secret import Announce
+from hibernator.admission.registration import DEFINITIONS, CustomResourceDefinition, Endpoint, correction
 from hibernator.admission.server import WebhookServer
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
@@ -79,7 +78,7 @@ class Keeper:
         return Result(min(paths.after, await self._certificates.renew(announce)))
 
     async def _announce(self, endpoint: Endpoint, bundle: bytes | None) -> None:
-        # Whoever is sent here shall find the door open.
+        # Anyone who is sent here shall find the door open.
         async with asyncio.timeout(_STARTING):
             await self._server.listening.wait()
         for registration in self._registrations:

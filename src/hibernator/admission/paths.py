@@ -3,7 +3,7 @@
 Only some clusters give their API server a credential for webhooks, but every one calls exactly the path that
 is registered. So the path is the credential: each webhook has one that follows from a random key, and a
 request for any other is not found. Each webhook has its own, because an API server quotes the path of a
-conversion that fails to whoever asked for the object: what leaks there opens nothing but the conversion,
+conversion that fails to the user who asked for the object: what leaks there opens nothing but the conversion,
 which is a mere function of what it is sent.
 
 Everything here is computed from the arguments and from chance; `pathsecret` keeps it in the cluster.
@@ -51,7 +51,7 @@ def step(keys: PathKeys, now: Instant) -> PathKeys:
 
 
 def registered(keys: PathKeys, now: Instant) -> PathKey:
-    """The key whose paths API servers are told: the newest that every replica has heard of."""
+    """The key whose paths are registered with API servers: the newest that every replica has heard of."""
     known = [key for key in keys if now >= key.since + SPREADING]
     return known[-1] if known else keys[0]
 

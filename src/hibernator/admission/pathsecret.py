@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from hibernator.admission.kept import KeptSecret
+from hibernator.admission.keyrings import KeptSecret
 from hibernator.admission.paths import (
     Gate,
     PathKey,

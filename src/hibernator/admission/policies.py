@@ -1,13 +1,14 @@
 """What the API server itself refuses, also while none of our processes runs: who may write what.
 
 Shape is for the CRDs and look-ups are for the webhooks. Here it is about names: a decision is added in one's
-own name or not at all, and who asked for something stays the one who asked. Only the operator is excepted, by
-its name.
+own name or not at all, and who asked for something stays the one who asked. The operator is excepted by its
+name, from all but one: it may not decide. Decisions in the name of others come from the web process alone,
+which is known by its name, too, and says through which door they came.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from hibernator.api.kind import Kind
 from hibernator.approvals.people import LONGEST_CLAIM
@@ -31,12 +32,14 @@ MINE: Final = {
     "mine": f"variables.extra.map(key, {_ADDRESSES}.size() > 0, key + '=' + {_ADDRESSES}.join(' '))",
 }
 
+Whom = Literal["all but the operator", "the operator", "the web process", "everyone"]
+
 _API: Final = "admissionregistration.k8s.io/v1"
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What must hold, and the sentence for whoever it does not hold for, as text or as CEL."""
+    """What must hold, and the sentence for those who break it, as text or as CEL."""
 
     cel: str
     message: str
@@ -53,12 +56,13 @@ class Policy:
     kinds: tuple[Kind[Any], ...]
     part: str = ""
     operations: tuple[str, ...]
+    whom: Whom = "all but the operator"
     conditions: Mapping[str, str] = field(default_factory=dict)  # what it is about, besides the kinds
     variables: Mapping[str, str] = field(default_factory=dict)  # each may use those before it
     checks: tuple[Check, ...]
 
-    def documents(self, operator: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The policy and its binding; `operator` is the user to whom it does not apply."""
+    def documents(self, operator: str, web: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The policy and its binding, with the user names of the operator and of the web process."""
         rules = [
             {
                 "apiGroups": [kind.group],
@@ -68,12 +72,19 @@ class Policy:
             }
             for kind in self.kinds
         ]
-        conditions = {"not-the-operator": f"{USER} != {quoted(operator)}", **self.conditions}
+        bound = {
+            "all but the operator": {"not-the-operator": f"{USER} != {quoted(operator)}"},
+            "the operator": {"the-operator": f"{USER} == {quoted(operator)}"},
+            "the web process": {"the-web-process": f"{USER} == {quoted(web)}"},
+            "everyone": {},
+        }
+        conditions = {**bound[self.whom], **self.conditions}
+        variables = {"isWeb": f"{USER} == {quoted(web)}", **self.variables}
         spec = {
             "failurePolicy": "Fail",
             "matchConstraints": {"resourceRules": rules},
             "matchConditions": _named(conditions),
-            "variables": _named(self.variables),
+            "variables": _named(variables),
             "validations": [check.document() for check in self.checks],
         }
         binding = {"policyName": self.name, "validationActions": ["Deny"]}
@@ -125,9 +136,9 @@ def equivalent(claims: str) -> str:
 
 
 def approver(kind: Kind[Any], decides: str) -> Check:
-    """Whoever decides needs the verb `approve` on what is decided."""
+    """Anyone who decides needs the verb `approve`; at the doors, the web process sees to that."""
     return Check(
-        f"!({decides}) || {may('approve', kind)}",
+        f"!({decides}) || variables.isWeb || {may('approve', kind)}",
         "You may not approve or reject this: ask for the ClusterRole hibernator-approver",
         f"{USER} + ' may not approve or reject here: ask for the ClusterRole hibernator-approver"
         " in the namespace ' + request.namespace",

@@ -1,17 +1,18 @@
 """What waits for the audit trail, and the last signed checkpoint, are written by the operator alone.
 
-Both are ConfigMaps that are found by their name. Whoever could write them could add events to the trail, or
-have the operator go back to an older checkpoint. As with restore data, they may go.
+These are ConfigMaps that are found by their name, as is the one that says whom the web process trusts as the
+operator. Anyone who could write them could add events to the trail, have the operator go back to an older
+checkpoint, or have the web process show its token to another. As with restore data, they may go.
 """
 
 from typing import Final
 
 from hibernator.admission.policies import CLEANERS, USER, Check, Policy, administrator, listed
 from hibernator.api.core import CONFIG_MAPS
-from hibernator.audit import memory, spool
+from hibernator.audit import door, memory, spool
 
 _NAME: Final = "hibernator-audit-data"
-_OURS: Final = (memory.NAME, spool.NAME)
+_OURS: Final = (memory.NAME, spool.NAME, door.AUTHORITY)
 
 
 def _is_ours(of: str) -> str:
@@ -30,7 +31,7 @@ AUDIT_DATA: Final = Policy(
     checks=(
         Check(
             "request.operation == 'DELETE' && (variables.isCleaner || variables.isAdministrator)",
-            f"The ConfigMaps {' and '.join(_OURS)} belong to the audit trail: only the operator writes them."
+            f"The ConfigMaps {', '.join(_OURS)} belong to the audit trail: only the operator writes them."
             f" Only administrators, who may delete the ValidatingAdmissionPolicyBinding {_NAME}, delete them",
         ),
     ),

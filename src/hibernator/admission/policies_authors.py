@@ -1,6 +1,6 @@
-"""Nobody puts words in another's mouth: who made a change is noted down truly, or not at all.
+"""No one puts words in another's mouth: who made a change is noted down truly, or not at all.
 
-The webhook writes the notes (`decisions.author`). While it is down nobody has to, and whatever leaves a note
+The webhook writes the notes (`decisions.author`). While it is down no one has to, and whatever leaves a note
 out, or carries it along as it was, gets through: a note that is older than the object counts for nothing.
 """
 
@@ -8,8 +8,8 @@ from typing import Final
 
 from hibernator.admission.policies import IS_NEW, USER, Check, Policy, metadata
 from hibernator.api.kinds import all_kinds
-from hibernator.decisions.author import CHANGED_BY, RETRIED_BY
 from hibernator.decisions.hibernateplan_case import RETRY
+from hibernator.decisions.journal import CHANGED_BY, RETRIED_BY
 
 
 def _before(key: str) -> str:
@@ -17,7 +17,7 @@ def _before(key: str) -> str:
 
 
 def _own_words(key: str, note: str) -> str:
-    """Write the CEL of the sentence for whoever has written something else."""
+    """Write the CEL of the sentence for anyone who has written something else."""
     return (
         f"'The annotation {key} is \"' + {note} + '\", and you are ' + {USER}"
         " + ': leave it out, the operator\\'s webhook writes it with each change'"

@@ -19,9 +19,10 @@ from hibernator.admission.policies import (
     quoted,
     same,
 )
+from hibernator.api.people import DOORS
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleExceptionStatus
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL
-from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS
+from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS, VERIFIED_EMAIL
 
 _PUT_BACK: Final = (
     "the webhook that puts it back where a manifest leaves it out does not answer: write it,"
@@ -33,7 +34,7 @@ _DECIDES: Final = "variables.approvals.size() + variables.rejections.size() > 0"
 _STATUS: Final = " && ".join(
     same(f"status.?{field.encode_name}")
     for field in msgspec.structs.fields(ScheduleExceptionStatus)
-    if field.name not in {"approvals", "rejections"}
+    if field.name not in {"approvals", "rejections", "approval_url"}
 )
 
 
@@ -43,6 +44,10 @@ def _has_finalizer(of: str) -> str:
 
 def _entries(of: str, name: str) -> str:
     return f"{of}.?status.?{name}.orValue([])"
+
+
+def _names(approvals: str, rejections: str) -> str:
+    return f"({approvals}.map(entry, entry.approvedBy) + {rejections}.map(entry, entry.rejectedBy))"
 
 
 def _added(name: str) -> str:
@@ -57,18 +62,22 @@ REQUESTS: Final = Policy(
         "by": metadata("object", "annotations", REQUESTED_BY),
         "was": f"{IS_NEW} ? '' : {metadata('oldObject', 'annotations', REQUESTED_BY)}",
         "needed": "object.spec.?approvalRequired.orValue(false)",
-        "wasNeeded": f"!({IS_NEW}) && oldObject.spec.?approvalRequired.orValue(false)",
+        "wasNeeded": f"!({IS_NEW}) && (oldObject.spec.?approvalRequired.orValue(false)"
+        f" || {_entries('oldObject', 'requiredApprovals')}.size() > 0)",
         "cancels": f"object.spec.?cancelled.orValue(false)"
         f" && !({IS_NEW}) && !oldObject.spec.?cancelled.orValue(false)",
         "label": metadata("object", "labels", PLAN_LABEL),
         "noted": metadata("object", "annotations", REQUESTER_CLAIMS),
         "claims": "variables.noted == '' ? [] : variables.noted.split('\\n')",
         "isFirst": "variables.by != '' && variables.was == ''",
+        # The web process asks for people who have logged in, and never in its own name.
+        "isForAPerson": "variables.isWeb && variables.by != '' && !variables.by.startsWith('system:')",
+        "isVerified": f"variables.claims.size() == 1 && variables.claims[0].startsWith('{VERIFIED_EMAIL}=')",
         **MINE,
     },
     checks=(
         Check(
-            f"!({IS_NEW}) || variables.by in ['', {USER}]",
+            f"!({IS_NEW}) || variables.isForAPerson || (!variables.isWeb && variables.by in ['', {USER}])",
             f"The annotation {REQUESTED_BY} must be your own name",
             f"'The annotation {REQUESTED_BY} is ' + variables.by + ', and you are ' + {USER}"
             " + ': write your own name, or leave it out'",
@@ -79,7 +88,8 @@ REQUESTS: Final = Policy(
             f"The annotation {REQUESTED_BY} says who asked for this, and never changes; {_PUT_BACK}",
         ),
         Check(
-            f"!variables.isFirst || {equivalent('variables.claims')}",
+            "!variables.isFirst || (variables.isWeb ? variables.isVerified"
+            f" : {equivalent('variables.claims')})",
             f"The annotation {REQUESTER_CLAIMS} must have the addresses that your log-in brings",
             "variables.mine.size() == 0"
             f" ? 'Your log-in brings no address: leave the annotation {REQUESTER_CLAIMS} out'"
@@ -145,28 +155,30 @@ DECISIONS: Final = Policy(
         "approvals": _added("approvals"),
         "rejections": _added("rejections"),
         "decisions": "variables.approvals + variables.rejections",
+        "names": _names("variables.approvals", "variables.rejections"),
+        "heard": _names(_entries("oldObject", "approvals"), _entries("oldObject", "rejections")),
         "ended": f"{_entries('oldObject', 'history')}.filter(e, e.action in {listed(_ENDS)})",
         "groups": "request.userInfo.?groups.orValue([])",
+        "channels": _entries("oldObject", "channels"),
         **MINE,
     },
     checks=(
         Check(
-            _STATUS,
+            f"{_STATUS} && (variables.isWeb || {same('status.?approvalUrl')})",
             "Only the operator writes this status. People may add one entry to approvals or rejections, as"
             " `hibernator exception approve` does",
         ),
         Check(
-            f"variables.approvals.all(entry, entry.approvedBy == {USER})"
-            f" && variables.rejections.all(entry, entry.rejectedBy == {USER})",
+            f"variables.names.all(name, variables.isWeb ? name != '' && !name.startsWith('system:')"
+            f" : name == {USER})",
             "Decide in your own name only",
             f"'You are ' + {USER} + ': decide in your own name only'",
         ),
         approver(EXCEPTIONS, _DECIDES),
         Check(
-            f"!({_DECIDES}) || !({_entries('oldObject', 'approvals')}.exists(e, e.approvedBy == {USER})"
-            f" || {_entries('oldObject', 'rejections')}.exists(e, e.rejectedBy == {USER}))",
+            "!variables.names.exists(name, name in variables.heard)",
             "You have decided already, and that is final",
-            f"'You have ' + ({_entries('oldObject', 'approvals')}.exists(e, e.approvedBy == {USER})"
+            f"'You have ' + ({_entries('oldObject', 'approvals')}.exists(e, e.approvedBy in variables.names)"
             " ? 'approved' : 'rejected') + ' this already, and that is final'",
         ),
         Check(
@@ -174,7 +186,8 @@ DECISIONS: Final = Policy(
             "Approve or reject, not both",
         ),
         Check(
-            f"!({_DECIDES}) || (object.spec.?approvalRequired.orValue(false)"
+            f"!({_DECIDES}) || ((object.spec.?approvalRequired.orValue(false)"
+            f" || {_entries('oldObject', 'requiredApprovals')}.size() > 0)"
             " && !object.spec.?draft.orValue(false) && !object.spec.?cancelled.orValue(false)"
             " && !(oldObject.?status.?approvalState.orValue('') in ['Approved', 'Rejected'])"
             " && !(oldObject.?status.?state.orValue('') in ['Cancelled', 'Expired']))",
@@ -190,20 +203,21 @@ DECISIONS: Final = Policy(
             " `hibernator exception approve`",
         ),
         Check(
-            "variables.decisions.all(entry, entry.?groups.orValue([]).all(group, group in variables.groups"
-            " && !group.startsWith('system:')))",
+            "variables.decisions.all(entry, entry.?groups.orValue([]).all(group, (variables.isWeb"
+            " || group in variables.groups) && !group.startsWith('system:')))",
             "The groups of a decision must be groups of yours, and none of Kubernetes itself (system:*): see"
             " `kubectl auth whoami`",
         ),
         Check(
-            f"!({_DECIDES}) || object.spec.?approvalRequiredRoles.orValue([]).size() == 0"
+            f"!({_DECIDES}) || variables.isWeb || (object.spec.?approvalRequiredRoles.orValue([]).size() == 0"
+            f" && !{_entries('oldObject', 'requiredApprovals')}.exists(one, has(one.role)))"
             " || variables.groups.all(group, group.startsWith('system:'))"
             " || variables.decisions.all(entry, entry.?groups.orValue([]).size() > 0)",
             "A role may go by your groups, and the webhook that notes them down does not answer: add them as"
             " groups to the entry (see `kubectl auth whoami`), or use `hibernator exception approve`",
         ),
         Check(
-            "variables.decisions.all(entry, "
+            "variables.decisions.all(entry, variables.isWeb ? entry.?extra.orValue({}).size() == 0 : "
             + equivalent("entry.?extra.orValue({}).map(key, key + '=' + entry.extra[key])")
             + ")",
             "What a decision says in extra must be what the cluster knows of you: see `kubectl auth whoami`",
@@ -213,8 +227,22 @@ DECISIONS: Final = Policy(
             " + variables.mine.join(' and ') + ', or use `hibernator exception approve`')",
         ),
         Check(
-            f"variables.decisions.all(entry, entry.?channel.orValue('') in {listed(OWN_CHANNELS)})",
+            "variables.decisions.all(entry, entry.?channel.orValue('')"
+            f" in (variables.isWeb ? {listed(DOORS)} : {listed(OWN_CHANNELS)}))",
             "The channel of a decision that you write yourself is cli, kubectl or api",
+            f"variables.isWeb ? 'The web process decides through {', '.join(DOORS)}'"
+            " : 'The channel of a decision that you write yourself is cli, kubectl or api'",
+        ),
+        Check(
+            "variables.approvals.size() == 0 || variables.channels.size() == 0"
+            " || variables.approvals.all(entry, entry.?channel.orValue('') in variables.channels)",
+            "An approval through this channel does not count: see status.channels",
+            "'An approval through this channel does not count for this exception: the policies of its plan"
+            " count ' + variables.channels.join(', ')",
+        ),
+        Check(
+            "variables.decisions.all(entry, has(entry.knownBy) == variables.isWeb)",
+            "Only the web process writes knownBy, and it always does: leave it out",
         ),
     ),
 )

@@ -1,10 +1,10 @@
-"""Who may decide a RemediationApprovalRequest: whoever may `approve` it, once, in their own name.
+"""Who may decide a RemediationApprovalRequest: anyone who may `approve` it, once, in their own name.
 
 A person adds the condition `Approved` or `Rejected`. A condition has no room for a name, so it is carried by
 `status.decidedBy`, beside what a role or an address may go by (`deciderGroups`, `deciderExtra`). All of it is
 written in one request: by the person, or by the webhook where they left it out, and checked here in either
 case. All else in the status, `decidedAt` included, is the operator's. So is what an analysis and its
-RemediationRequest come to: or whoever may write a status could do without anybody's decision.
+RemediationRequest come to: or a user who may write a status could do without anyone's decision.
 """
 
 from typing import Any, Final
@@ -24,16 +24,18 @@ from hibernator.admission.policies import (
 )
 from hibernator.api.aianalysis import ANALYSES
 from hibernator.api.kind import Kind
+from hibernator.api.people import DOORS
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequestStatus
 from hibernator.api.remediationrequest import REMEDIATIONS
 
-_DECIDER: Final = ("decidedBy", "decidedVia", "deciderGroups", "deciderExtra")  # only along with a decision
+# Only along with a decision.
+_DECIDER: Final = ("decidedBy", "decidedVia", "deciderGroups", "deciderExtra", "deciderKnownBy")
 _STATUS: Final = " && ".join(
     same(f"status.?{field.encode_name}")
     for field in msgspec.structs.fields(RemediationApprovalRequestStatus)
-    if field.encode_name not in {"conditions", *_DECIDER}
+    if field.encode_name not in {"conditions", "approvalUrl", *_DECIDER}
 )
-_NOBODY_NEW: Final = " && ".join(same(f"status.?{name}") for name in _DECIDER)
+_SAME_DECIDER: Final = " && ".join(same(f"status.?{name}") for name in _DECIDER)
 _DECIDES: Final = "variables.decisions.size() > 0"
 
 
@@ -56,9 +58,9 @@ DECISIONS: Final = Policy(
     },
     checks=(
         Check(
-            f"{_STATUS}"
+            f"{_STATUS} && (variables.isWeb || {same('status.?approvalUrl')})"
             f" && {_conditions('object', decisions=False)} == {_conditions('oldObject', decisions=False)}"
-            f" && ({_DECIDES} || ({_NOBODY_NEW}))",
+            f" && ({_DECIDES} || ({_SAME_DECIDER}))",
             "Only the operator writes this status. People may add the condition Approved or Rejected, as"
             " `hibernator remediation approve` does",
         ),
@@ -73,19 +75,23 @@ DECISIONS: Final = Policy(
             'Add either Approved or Rejected, with the status "True"',
         ),
         Check(
-            f"!({_DECIDES}) || variables.by == {USER}",
+            f"!({_DECIDES}) || (variables.isWeb ? variables.by != '' && !variables.by.startsWith('system:')"
+            f" : variables.by == {USER})",
             "status.decidedBy must be your own name",
             f"'status.decidedBy is \"' + variables.by + '\" and must be your own name, ' + {USER}"
             " + ': write it, or use `hibernator remediation approve`'",
         ),
         Check(
             f"!({_DECIDES}) || object.?status.?deciderGroups.orValue([])"
-            ".all(group, group in request.userInfo.?groups.orValue([]) && !group.startsWith('system:'))",
+            ".all(group, (variables.isWeb || group in request.userInfo.?groups.orValue([]))"
+            " && !group.startsWith('system:'))",
             "status.deciderGroups must be groups of yours, and none of Kubernetes itself (system:*): see"
             " `kubectl auth whoami`",
         ),
         Check(
-            f"!({_DECIDES}) || " + equivalent("variables.claims.map(key, key + '=' + variables.claims[key])"),
+            f"!({_DECIDES}) || (variables.isWeb ? variables.claims.size() == 0 : "
+            + equivalent("variables.claims.map(key, key + '=' + variables.claims[key])")
+            + ")",
             "status.deciderExtra must be what the cluster knows of you: see `kubectl auth whoami`",
             "'status.deciderExtra must be all addresses that the cluster knows of you. '"
             " + (variables.mine.size() == 0 ? 'It knows none: leave it out'"
@@ -93,8 +99,15 @@ DECISIONS: Final = Policy(
             " + variables.mine.join(' and ') + ', or use `hibernator remediation approve`')",
         ),
         Check(
-            f"!({_DECIDES}) || object.?status.?decidedVia.orValue('') in {listed(OWN_CHANNELS)}",
+            f"!({_DECIDES}) || object.?status.?decidedVia.orValue('')"
+            f" in (variables.isWeb ? {listed(DOORS)} : {listed(OWN_CHANNELS)})",
             "status.decidedVia of a decision that you write yourself is cli, kubectl or api",
+            f"variables.isWeb ? 'The web process decides through {', '.join(DOORS)}'"
+            " : 'status.decidedVia of a decision that you write yourself is cli, kubectl or api'",
+        ),
+        Check(
+            f"!({_DECIDES}) || object.?status.?deciderKnownBy.hasValue() == variables.isWeb",
+            "Only the web process writes status.deciderKnownBy, and it always does: leave it out",
         ),
     ),
 )

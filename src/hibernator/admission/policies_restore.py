@@ -1,7 +1,7 @@
 """Restore data is written by the operator alone: what it wakes is what stands there.
 
 ConfigMaps are found by a label and a name, and anyone with `edit` in a namespace could write both. So the API
-server refuses them to everybody else. They may go, though: with their namespace, through the garbage
+server refuses them to everyone else. They may go, though: with their namespace, through the garbage
 collector, and by the hand of an administrator. Administrators are those who could as well delete the binding
 of this policy.
 """

@@ -1,23 +1,22 @@
 """What the API server asks a webhook and how it wants to be answered, so that a webhook is a small function.
 
-    handlers = {
-        "/convert": conversion({"TimeWindowScaler": converted}),
-        "/validate-plans": admission(check_plan),
-    }
-
 A handler takes the body of a request and gives the body of the answer. A body that is no review raises
-`msgspec.DecodeError`, which the server answers with a 400.
+`msgspec.DecodeError`, which the server answers with a 400. What a webhook refuses is recorded in the audit
+trail, with who asked and why it was refused.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 import msgspec
+import structlog
+from whenever import Instant
 
 from hibernator.api.conversion import ConversionError, Document
-from hibernator.kube.shallow import TOO_DEEP, shallow
+from hibernator.audit.event import AuditEvent, Resource, clean, event, person
+from hibernator.kube.wire import TOO_DEEP, shallow
 
 Handler = Callable[[bytes], Awaitable[bytes]]
 Convert = Callable[[Document, str], Document]
@@ -43,7 +42,7 @@ class GroupVersionResource(msgspec.Struct, frozen=True):
 
 
 class AdmissionRequest(msgspec.Struct, frozen=True, rename="camel"):
-    """What somebody wants to do. The objects are decoded only by whoever looks at them."""
+    """What someone wants to do. The objects are decoded only where they are needed."""
 
     uid: str
     operation: Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
@@ -170,3 +169,71 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
 
 def _answer(api_version: str, kind: str, response: Mapping[str, Any]) -> bytes:
     return msgspec.json.encode({"apiVersion": api_version, "kind": kind, "response": response})
+
+
+WITHIN: Final = 3.0  # seconds for judging and recording together; the application allows a request four
+PATIENCE: Final = 1.0  # of them for the database
+
+_LONGEST_ERROR: Final = 1024  # characters; it quotes what someone has written
+
+_log: Final = structlog.get_logger(__name__)
+
+Judge = Callable[[AdmissionRequest], Awaitable[Verdict]]
+
+
+class Keep(Protocol):
+    """Returns when the event cannot be lost any more."""
+
+    def __call__(self, event: AuditEvent, /, *, patience: float) -> Awaitable[None]: ...
+
+
+def on_record(judge: Judge, keep: Keep, now: Callable[[], Instant], within: float = WITHIN) -> Judge:
+    """The same judge, whose refusals are in the trail. A dry run changes nothing, the trail included."""
+
+    async def judged(request: AdmissionRequest) -> Verdict:
+        until = asyncio.get_running_loop().time() + within
+        verdict = await judge(request)
+        if isinstance(verdict, Denied) and not request.dry_run:
+            await recorded(keep, request, lambda: denial(request, verdict, now()), until)
+        return verdict
+
+    return judged
+
+
+async def recorded(
+    keep: Keep, request: AdmissionRequest, tell: Callable[[], AuditEvent], until: float
+) -> None:
+    """Return when the event cannot be lost any more, or when the time is up; it never fails."""
+    try:
+        async with asyncio.timeout_at(until):
+            await keep(tell(), patience=PATIENCE)
+    except Exception as error:  # noqa: BLE001 — the answer to the API server must not depend on its record
+        _log.warning(
+            "admission record is in memory only",
+            operation=request.operation,
+            name=request.name,
+            user=request.user_info.username,
+            why=str(error) or type(error).__name__,
+        )
+
+
+def denial(request: AdmissionRequest, verdict: Denied, at: Instant) -> AuditEvent:
+    """Named by the request, of which there is one, however often someone asks again."""
+    document = request.new(dict[str, Any])
+    metadata, user = document.get("metadata", {}), request.user_info.username
+    return event(
+        "admission.denied",
+        Resource(
+            group=request.resource.group,
+            kind=str(document.get("kind", request.resource.resource)),
+            namespace=request.namespace,
+            name=request.name or str(metadata.get("name", metadata.get("generateName", ""))),
+            uid=str(metadata.get("uid", "")),
+        ),
+        at=at,
+        identity=(request.uid,),
+        actor=person(user),
+        channel="admission",
+        data={"operation": request.operation, "part": request.sub_resource},
+        error=clean(verdict.message, _LONGEST_ERROR),
+    )

@@ -34,7 +34,7 @@ def editor(room: Room) -> Somebody:
 
 
 @pytest.mark.parametrize("name", [audit_spool.NAME, memory.NAME])
-async def test_nobody_else_writes_what_waits_for_the_trail(room: Room, editor: Somebody, name: str) -> None:
+async def test_no_one_else_writes_what_waits_for_the_trail(room: Room, editor: Somebody, name: str) -> None:
     assert REFUSAL in await editor.refused("create", spool(name, forged="{}"))
     await asyncio.to_thread(room.operator.create, spool(name, event="{}"))
     assert REFUSAL in await editor.refused("patch", name, {"data": {"forged": "{}"}}, of="configmap")
@@ -42,5 +42,5 @@ async def test_nobody_else_writes_what_waits_for_the_trail(room: Room, editor: S
     await asyncio.to_thread(room("boss", "system:masters").kubectl, "delete", "configmap", name)
 
 
-async def test_other_config_maps_are_nobodys_business(editor: Somebody) -> None:
+async def test_other_config_maps_are_no_ones_business(editor: Somebody) -> None:
     await asyncio.to_thread(editor.create, spool("hibernator-audit-spools", own="data"))

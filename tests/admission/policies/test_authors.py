@@ -4,9 +4,11 @@ import json
 from typing import Any
 
 import pytest
+import yaml
 
-from hibernator.decisions.author import CHANGED_BY, RETRIED_BY
 from hibernator.decisions.hibernateplan_case import RETRY
+from hibernator.decisions.journal import CHANGED_BY, RETRIED_BY
+from support.cluster import CRDS
 from support.plan_scenes import noop, plan
 from support.policed import ALICE, BOB, Room, Somebody
 
@@ -103,14 +105,10 @@ async def test_every_kind_is_guarded(room: Room) -> None:
     out = room.cluster.kubectl("get", "validatingadmissionpolicy", "hibernator-authors", "-o", "json").stdout
     rules = json.loads(out)["spec"]["matchConstraints"]["resourceRules"]
     found = {(rule["resources"][0], rule["apiVersions"][0]) for rule in rules}
-    assert found == {
-        ("hibernateplans", "v1alpha1"),
-        ("scheduleexceptions", "v1alpha1"),
-        ("cloudproviders", "v1alpha1"),
-        ("k8sclusters", "v1alpha1"),
-        ("timewindowscalers", "v1alpha1"),
-        ("timewindowscalers", "v1beta1"),
-        ("remediationrequests", "v1alpha1"),
-        ("remediationapprovalrequests", "v1alpha1"),
-        ("aianalyses", "v1alpha1"),
+    served = {
+        (crd["spec"]["names"]["plural"], version["name"])
+        for crd in map(yaml.safe_load, (file.read_text() for file in CRDS.glob("*.yaml")))
+        if crd["kind"] == "CustomResourceDefinition"
+        for version in crd["spec"]["versions"]
     }
+    assert found == served

@@ -91,7 +91,7 @@ async def test_who_gives_up_the_ownership_of_their_word_does_not_take_it_back(ro
     assert len(room.get(prey)["status"]["approvals"]) == 1
 
 
-async def test_nobody_forgets_who_wrote_a_field_and_takes_it_over(room: Room, prey: str) -> None:
+async def test_no_one_forgets_who_wrote_a_field_and_takes_it_over(room: Room, prey: str) -> None:
     """Without managed fields a forced apply meets no conflict; the rules are the same."""
     mallory = room(MALLORY)
     forget = [{"op": "replace", "path": "/metadata/managedFields", "value": [{}]}]

@@ -91,7 +91,7 @@ async def test_no_address_of_the_log_in_is_left_out(room: Room, asked: str) -> N
 
 
 @pytest.mark.parametrize("name", [CAROL, "BOB@company.com", "bob+ops@company.com", "", None])
-async def test_nobody_decides_in_another_name_or_in_none(room: Room, asked: str, name: str | None) -> None:
+async def test_no_one_decides_in_another_name_or_in_none(room: Room, asked: str, name: str | None) -> None:
     said = await room(BOB).refused("patch", asked, saying(decision(), by=name), status=True, of=RAR)
     assert f'status.decidedBy is "{name or ""}" and must be your own name, {BOB}: write it' in said
 
@@ -101,7 +101,7 @@ async def test_to_write_the_status_is_not_to_approve(room: Room, asked: str) -> 
     assert f"{DAVE} may not approve or reject here: ask for the ClusterRole hibernator-approver" in said
 
 
-async def test_nobody_asks_but_the_operator(room: Room, asked: str) -> None:
+async def test_no_one_asks_but_the_operator(room: Room, asked: str) -> None:
     found = room.get(asked, RAR)
     document = {key: found[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": {"name": "forged"}}
     assert "cannot create resource" in await room(ALICE).refused("create", document)
@@ -121,7 +121,7 @@ async def test_nobody_asks_but_the_operator(room: Room, asked: str) -> None:
         {"conditions": [decision("Ready")]},
     ],
 )
-async def test_nobody_but_the_operator_writes_what_follows_from_a_decision(
+async def test_no_one_but_the_operator_writes_what_follows_from_a_decision(
     room: Room, asked: str, change: dict[str, Any]
 ) -> None:
     said = await room(BOB).refused("patch", asked, {"status": change}, status=True, of=RAR)
@@ -153,7 +153,7 @@ async def test_the_first_decision_is_final(room: Room, asked: str) -> None:
     assert "Only the operator writes this status" in said
 
 
-async def test_nobody_rewrites_when_they_decided(room: Room, asked: str) -> None:
+async def test_no_one_rewrites_when_they_decided(room: Room, asked: str) -> None:
     """The controller goes by the API server's notes where nobody was there to see a decision come."""
     room(BOB).patch(asked, saying(decision()), status=True, of=RAR)
     shown = ("get", RAR, asked, "-n", room.namespace, "--show-managed-fields", "-o", "json")
@@ -171,13 +171,13 @@ async def test_nobody_rewrites_when_they_decided(room: Room, asked: str) -> None
         assert noted() == before  # the API server takes no notice
 
 
-async def test_nobody_decides_what_has_expired(room: Room, asked: str) -> None:
+async def test_no_one_decides_what_has_expired(room: Room, asked: str) -> None:
     room.operator.patch(asked, {"status": {"decision": "Expired"}}, status=True, of=RAR)
     said = await room(BOB).refused("patch", asked, saying(decision()), status=True, of=RAR)
     assert "decided already" in said
 
 
-async def test_nobody_claims_a_channel_that_knows_people_by_itself(room: Room, asked: str) -> None:
+async def test_no_one_claims_a_channel_that_knows_people_by_itself(room: Room, asked: str) -> None:
     slack = saying(decision(), decidedVia="slack")
     said = await room(BOB).refused("patch", asked, slack, status=True, of=RAR)
     assert "is cli, kubectl or api" in said
@@ -190,7 +190,7 @@ async def test_nobody_claims_a_channel_that_knows_people_by_itself(room: Room, a
         ("RemediationRequest", "remediation.kubernaut.ai", "remediationrequests"),
     ],
 )
-async def test_nobody_makes_ready_by_hand_what_people_would_have_to_agree_to(
+async def test_no_one_makes_ready_by_hand_what_people_would_have_to_agree_to(
     room: Room, kind: str, group: str, plural: str
 ) -> None:
     metadata = {"name": "unasked"}

@@ -15,7 +15,7 @@ async def test_people_ask_in_their_own_name(room: Room) -> None:
 
 
 @pytest.mark.parametrize("name", [BOB, "ALICE@company.com", "alice+x@company.com", "system:masters"])
-async def test_nobody_asks_in_another_name(room: Room, name: str) -> None:
+async def test_no_one_asks_in_another_name(room: Room, name: str) -> None:
     said = await room(ALICE).refused("create", wish("forged", name))
     assert "(Forbidden)" in said
     assert f"is {name}, and you are {ALICE}: write your own name, or leave it out" in said
@@ -27,7 +27,7 @@ async def test_who_cannot_be_named_by_the_webhook_is_told_how_to_do_it(room: Roo
     assert f"Add the annotation {REQUESTED_BY}: {ALICE}, or use `hibernator exception create`" in said
 
 
-async def test_what_nobody_has_to_approve_needs_no_name(room: Room) -> None:
+async def test_what_no_one_has_to_approve_needs_no_name(room: Room) -> None:
     room(ALICE).create(wish("plain", None, approvalRequired=False, approverEmails=[]))
     said = await room(MALLORY).refused(
         "patch", "plain", {"spec": {"approvalRequired": True, "approverEmails": [BOB]}}
@@ -72,7 +72,7 @@ async def test_what_is_known_of_who_asks_never_changes(room: Room, claims: str) 
     room(ALICE).patch(name, {"spec": {"draft": False}})  # from another log-in of the same name
 
 
-async def test_who_makes_a_request_of_nobodys_exception_says_who_they_are(room: Room) -> None:
+async def test_who_makes_a_request_of_no_ones_exception_says_who_they_are(room: Room) -> None:
     _ensure(room, wish("nobodys", None, approvalRequired=False, approverEmails=[]))
     turned: dict[str, Any] = {"spec": {"approvalRequired": True, "approverEmails": [BOB]}}
     mallory = room(MALLORY, mail="m@x.example")
@@ -92,14 +92,14 @@ async def test_who_makes_a_request_of_nobodys_exception_says_who_they_are(room: 
         {"cancelled": True},
     ],
 )
-async def test_nobody_changes_or_submits_the_draft_of_another(room: Room, change: dict[str, Any]) -> None:
+async def test_no_one_changes_or_submits_the_draft_of_another(room: Room, change: dict[str, Any]) -> None:
     """Else one could put one's own wish into it, and approve it as if somebody else had asked."""
     _ensure(room, wish("draft", draft=True))
     said = await room(MALLORY).refused("patch", "draft", {"spec": change})
     assert f"Only {ALICE}, who asked for this exception, may change, submit or cancel it" in said
 
 
-async def test_nobody_makes_a_request_of_what_another_wrote(room: Room) -> None:
+async def test_no_one_makes_a_request_of_what_another_wrote(room: Room) -> None:
     _ensure(room, wish("written", approvalRequired=False, approverEmails=[]))
     turned = {"spec": {"approvalRequired": True, "approverEmails": [MALLORY]}}
     assert f"Only {ALICE}" in await room(MALLORY).refused("patch", "written", turned)
@@ -168,7 +168,7 @@ async def test_the_plan_is_in_the_same_namespace(room: Room) -> None:
 
 
 @pytest.mark.parametrize("letter", ["\u200b", "\u202e", "\ufeff", "\x07", "\u00ad"])
-async def test_nobody_is_asked_under_a_name_with_letters_that_are_not_seen(room: Room, letter: str) -> None:
+async def test_no_one_is_asked_under_a_name_with_letters_that_are_not_seen(room: Room, letter: str) -> None:
     """To whoever looks, `bob` with a space of no width is Bob."""
     unseen: tuple[dict[str, Any], ...] = (
         {"approverEmails": [f"bob{letter}@company.com"]},
@@ -187,7 +187,7 @@ async def test_nothing_is_agreed_to_before_it_exists(room: Room) -> None:
     assert "status" not in room.get("prefilled")
 
 
-async def test_metadata_that_is_nobodys_business_may_change(room: Room) -> None:
+async def test_metadata_that_is_no_ones_business_may_change(room: Room) -> None:
     _ensure(room, wish("noted"))
     room(MALLORY).patch("noted", {"metadata": {"annotations": {"example.com/note": "seen"}}})
 

@@ -99,7 +99,7 @@ async def test_a_role_is_held_by_a_group_of_which_the_api_server_knows(
 
 
 @pytest.mark.parametrize(("number", "user"), list(enumerate((MALLORY, *ALIASES))))
-async def test_nobody_approves_their_own_request_whatever_they_call_themselves(
+async def test_no_one_approves_their_own_request_whatever_they_call_themselves(
     approvers: Room, up: Running, tmp_path: Path, quiet: None, number: int, user: str
 ) -> None:
     name = await asked(approvers, up, wish(f"own-{number}", None, approverEmails=[user]), MALLORY)

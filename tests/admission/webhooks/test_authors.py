@@ -9,8 +9,8 @@ import pytest
 
 from admission.acting import KINDS, actors, admin
 from hibernator.controlplane.cluster import KubectlError
-from hibernator.decisions.author import CHANGED_BY, RETRIED_BY
 from hibernator.decisions.hibernateplan_case import RETRY
+from hibernator.decisions.journal import CHANGED_BY, RETRIED_BY
 from support.command import hibernator
 from support.operators import Running
 from support.plan_scenes import noop, plan
@@ -40,7 +40,7 @@ async def observed(run: Running, room: Room, name: str, of: str = "hplan") -> No
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_every_kind_is_made_and_changed_by_somebody(room: Room, up: Running, kind: str) -> None:
+async def test_every_kind_is_made_and_changed_by_someone(room: Room, up: Running, kind: str) -> None:
     up.forbidden = frozenset({"secrets"})  # those of the connectors, which are not there anyway
     of, document, spec = KINDS[kind]
     alice, robot = admin(room, ALICE), admin(room, ALICE if kind == "scheduleexception" else ROBOT)
@@ -109,7 +109,7 @@ async def test_who_asks_for_a_retry_is_named(room: Room, up: Running) -> None:
     assert await actors(up, "hibernateplan.retried", "again") == [("user", BOB, "api")]
 
 
-async def test_a_change_that_the_webhook_did_not_see_was_made_by_nobody_known(
+async def test_a_change_that_the_webhook_did_not_see_was_made_by_no_one_known(
     room: Room, up: Running
 ) -> None:
     """By the one user for whom it is not asked, with the note of the last change still there."""

@@ -24,7 +24,7 @@ async def asked(run: Running, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_every_kind_is_deleted_by_somebody(room: Room, up: Running, kind: str) -> None:
+async def test_every_kind_is_deleted_by_someone(room: Room, up: Running, kind: str) -> None:
     up.forbidden = frozenset({"secrets"})  # those of the connectors, which are not there anyway
     of, document, _spec = KINDS[kind]
     name, bob = f"gone-{kind}", admin(room, BOB)

@@ -34,7 +34,7 @@ async def test_who_deletes_while_the_database_is_away_is_named_when_it_is_back(
             assert await actors(run, f"{kind}.deleted", "outage") == [named(bob)]
 
 
-async def test_who_deletes_while_nobody_leads_is_named_by_the_next_leader(room: Room, tmp_path: Path) -> None:
+async def test_who_deletes_while_no_one_leads_is_named_by_the_next_leader(room: Room, tmp_path: Path) -> None:
     """As when the leader is killed between the end of an object and its record."""
     audit, address = {"database": f"sqlite:///{tmp_path}/audit.db", "leader_elect": True}, free_address()
     bob = admin(room, BOB)

@@ -9,7 +9,7 @@ import pytest
 from whenever import Instant
 
 from hibernator.admission.certificates import first
-from hibernator.admission.endpoint import Service
+from hibernator.admission.registration import Service
 from hibernator.admission.webhooks.configurations import (
     MUTATING,
     VALIDATING,
@@ -56,7 +56,7 @@ def test_the_operators_own_namespace_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_what_somebody_changed_is_put_right(room: Room, up: Running, kind: Kind[Any]) -> None:
+async def test_what_someone_changed_is_put_right(room: Room, up: Running, kind: Kind[Any]) -> None:
     before = webhooks(room, kind)
     hooks = [hook | {"failurePolicy": "Fail", "timeoutSeconds": 30} for hook in before]
     change = json.dumps({"webhooks": hooks})
@@ -66,7 +66,7 @@ async def test_what_somebody_changed_is_put_right(room: Room, up: Running, kind:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_what_somebody_removed_is_made_again(room: Room, up: Running, kind: Kind[Any]) -> None:
+async def test_what_someone_removed_is_made_again(room: Room, up: Running, kind: Kind[Any]) -> None:
     before = webhooks(room, kind)
     await asyncio.to_thread(room.cluster.kubectl, "delete", kind.plural, "hibernator")
     await up.until(lambda: webhooks(room, kind) == before)

@@ -9,8 +9,8 @@ import aiohttp
 import pytest
 
 from admission.operating import free_address, operating
-from hibernator.admission.metrics import REQUESTS
 from hibernator.admission.pathsecret import NAME
+from hibernator.admission.server import REQUESTS
 from support.account import HOME
 from support.operators import Running
 from support.policed import ALICE, BOB, Room

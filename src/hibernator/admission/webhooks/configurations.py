@@ -1,6 +1,6 @@
-"""Tells the API server which requests to bring to the webhooks, again when somebody changed that.
+"""Tells the API server which requests to bring to the webhooks, again when someone changed that.
 
-Nothing here is asked with `failurePolicy: Fail`: whatever must hold while nobody answers is a policy. Neither
+Nothing here is asked with `failurePolicy: Fail`: whatever must hold while no one answers is a policy. Neither
 Pods nor the operator's own namespace ever come here, so that it can always start.
 """
 
@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hibernator.admission.endpoint import Endpoint
 from hibernator.admission.policies import USER, quoted
+from hibernator.admission.registration import Endpoint
 from hibernator.admission.webhooks import deletion, stamping, validation
 from hibernator.api.kind import DOMAIN, Kind
 from hibernator.api.kinds import DEFINITIONS, all_kinds
@@ -120,7 +120,7 @@ def _sort(kind: Kind[Any]) -> dict[str, Any]:
 
 
 def _injected(present: WebhookConfiguration | None) -> str:
-    """The authorities that somebody else cares for, such as cert-manager; they stay as they are."""
+    """The authorities that someone else cares for, such as cert-manager; they stay as they are."""
     webhooks = present.webhooks if present else ()
     return next((str(hook["clientConfig"].get("caBundle", "")) for hook in webhooks), "")
 

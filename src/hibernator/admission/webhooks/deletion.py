@@ -1,7 +1,7 @@
-"""Writes down who asks to delete something, before it goes: nobody can tell afterwards.
+"""Writes down who asks to delete something, before it goes: no one can tell afterwards.
 
 A controller sees that something is gone, without a name; a webhook hears the name, and not whether it came to
-that. So the wish is an event of its own, durable before the API server is answered, and whoever tells of the
+that. So the wish is an event of its own, durable before the API server is answered, and what records the
 end looks there for the name. No deletion fails for this, or waits longer than three seconds.
 """
 
@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from whenever import Instant
 
-from hibernator.admission.denials import WITHIN, Judge, Keep, recorded
-from hibernator.admission.review import AdmissionRequest, Allowed, Verdict
+from hibernator.admission.review import WITHIN, AdmissionRequest, Allowed, Judge, Keep, Verdict, recorded
 from hibernator.api.meta import Object
 from hibernator.audit import asked
 from hibernator.audit.event import AuditEvent, Resource, event, person
@@ -34,7 +33,7 @@ def deletion(keep: Keep, real: Clock, within: float = WITHIN) -> Judge:
 
 
 def _wish(request: AdmissionRequest, at: Instant) -> AuditEvent:
-    """Named by the request: somebody who was refused may ask again."""
+    """Named by the request: someone who was refused may ask again."""
     document = request.old(dict[str, Any])
     metadata = document["metadata"]
     return event(

@@ -12,8 +12,8 @@ from hibernator.admission.review import AdmissionRequest, Allowed, UserInfo, Ver
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.approvals.people import addresses, own_groups
-from hibernator.decisions.author import CHANGED_BY, RETRIED_BY, note
 from hibernator.decisions.hibernateplan_case import RETRY
+from hibernator.decisions.journal import CHANGED_BY, RETRIED_BY, note
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL
 from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS, requester_notes
 
@@ -45,7 +45,7 @@ async def stamp(request: AdmissionRequest) -> Verdict:
 
 
 def _changed(new: Document, old: Document, user: UserInfo) -> dict[str, str]:
-    """Who makes this generation, and who asks for a retry; where nobody does, it stays as it was."""
+    """Who makes this generation, and who asks for a retry; where no one does, it stays as it was."""
     written, was = _part(new, "annotations"), _part(old, "annotations")
     kept = {key: was.get(key, "") for key in (CHANGED_BY, RETRIED_BY)}
     if new.get("spec") != old.get("spec"):
@@ -93,7 +93,7 @@ def _part(document: Document, name: str) -> dict[str, str]:
 
 
 def _is_asked_for(new: Document, old: Document) -> bool:
-    """Whether this is a new wish, or makes a request for approval of what was none, and was nobody's."""
+    """Whether this is a new wish, or makes a request for approval of what was none, and was no one's."""
     needed, was_needed = (bool(one.get("spec", {}).get("approvalRequired")) for one in (new, old))
     return not old or (needed and not was_needed)
 

@@ -6,6 +6,7 @@ It is here because people would rather hear it while they still have the file op
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -16,20 +17,31 @@ from hibernator.api import timewindowscaler_v1beta1 as v1beta1
 from hibernator.api.checks import check_document
 from hibernator.api.cloudprovider import PROVIDERS
 from hibernator.api.conversion import Document, converted
+from hibernator.api.exceptionpolicy import EXCEPTION_POLICIES, ExceptionPolicy
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.k8scluster import CLUSTERS, K8SCluster
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.api.structural import show
 from hibernator.api.timewindowscaler import SCALERS
-from hibernator.decisions.lending import Connector, Name, borrowed, connectors_of, provider_of
+from hibernator.approvals.people import People, asker
+from hibernator.approvals.policies import Policies
+from hibernator.decisions.connectors import Connector, Name, borrowed, connectors_of, provider_of
+from hibernator.decisions.exceptionpolicy import Case, Demands, demands, foretold
+from hibernator.decisions.exceptionpolicy_limits import uses
+from hibernator.decisions.exceptionpolicy_problems import check_policy_spec
 from hibernator.decisions.scheduleexception_line import conflict, crowded, is_ready, taken
 from hibernator.decisions.scheduleexception_request import requester
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
 from hibernator.kube.errors import ApiError, NotFound
-from hibernator.schedule.hints import exception_hints, schedule_hints
-from hibernator.schedule.problems import check_exception, check_scaler_beta, check_schedule
+from hibernator.schedule.problems import (
+    check_exception,
+    check_scaler_beta,
+    check_schedule,
+    exception_hints,
+    schedule_hints,
+)
 
 PATH: Final = "/validate"
 _TOO_DEEP: Final = "It is nested too deeply to be read: write fewer levels of lists and objects."
@@ -38,9 +50,33 @@ Judge = Callable[[AdmissionRequest], Awaitable[Verdict]]
 # The exceptions of a plan that are not over, by namespace and name of the plan: from a cache, because those
 # that are over are never few.
 OpenOnes = Callable[[str, str], Iterable[ScheduleException]]
+Others = Iterable[ScheduleException]
 
 
-def validation(client: Client, clock: Clock, open_ones: OpenOnes) -> Judge:
+@dataclass(frozen=True, slots=True)
+class Governance:
+    """The policies, and the people whom they are about."""
+
+    policies: Policies
+    people: People
+
+    def asked(self, new: ScheduleException, plan: HibernatePlan, others: Others, now: Instant) -> Demands:
+        """What the policies will ask for, as the operator will work it out."""
+        namespace = new.metadata.namespace
+        case = Case(
+            requester=asker(new, self.people.directory()),
+            asked_at=now,
+            uses=uses(new, others, plan),
+            namespace_labels=self.policies.labels(namespace),
+            home=self.policies.home,
+            matched=frozenset(one.name for one in new.status.policies),
+        )
+        return demands(new, plan, self.policies.of(namespace), case, now)
+
+
+def validation(
+    client: Client, clock: Clock, open_ones: OpenOnes, governance: Governance | None = None
+) -> Judge:
     """The judge of everything that people write."""
 
     async def judge(request: AdmissionRequest) -> Verdict:
@@ -55,9 +91,10 @@ def validation(client: Client, clock: Clock, open_ones: OpenOnes) -> Judge:
         if request.resource.resource == EXCEPTIONS.plural:
             exception = request.new(ScheduleException)
             user = request.user_info.username
-            verdict = await _place(client, open_ones, clock.now(), exception, old, user)
-            hints = await _hints(client, exception) if isinstance(verdict, Allowed) else []
-            return Allowed(warnings=hints) if hints else verdict
+            verdict = await _place(client, open_ones, clock.now(), exception, old, user, governance)
+            if isinstance(verdict, Denied):
+                return verdict
+            return Allowed(warnings=[*verdict.warnings, *await _hints(client, exception)])
         if request.resource.resource == PLANS.plural:
             plan = request.new(HibernatePlan)
             if refused := await _borrowed(client, plan):
@@ -73,8 +110,8 @@ def mistakes(document: Document) -> Iterator[Problem]:
     if document.get("kind") == SCALERS.kind:
         document = converted(document, v1beta1.SCALERS.api_version)  # as it was meant, whole
     about_time = list(_about_time(document))
-    told = {problem.path for problem in about_time}
-    yield from (problem for problem in check_document(dict(document)) if problem.path not in told)
+    reported = {problem.path for problem in about_time}
+    yield from (problem for problem in check_document(dict(document)) if problem.path not in reported)
     yield from about_time
 
 
@@ -84,6 +121,8 @@ def _about_time(document: Document) -> Iterator[Problem]:
             yield from check_schedule(msgspec.convert(document, HibernatePlan).spec.schedule)
         case EXCEPTIONS.kind:
             yield from check_exception(msgspec.convert(document, ScheduleException).spec)
+        case EXCEPTION_POLICIES.kind:
+            yield from check_policy_spec(msgspec.convert(document, ExceptionPolicy).spec)
         case SCALERS.kind:
             yield from check_scaler_beta(msgspec.convert(document, v1beta1.TimeWindowScaler).spec)
 
@@ -102,6 +141,7 @@ async def _place(
     new: ScheduleException,
     old: Document | None,
     user: str,
+    governance: Governance | None,
 ) -> Verdict:
     """An exception needs a plan, a place beside the others, and a time that none of them has taken."""
     name, namespace = new.spec.plan_ref.name, new.metadata.namespace
@@ -119,7 +159,20 @@ async def _place(
         mine = sum(requester(one) == user for one in others)
         if too_many := crowded(name, len(others), mine, user):
             return Denied(too_many)
-    return Allowed() if new.spec.draft else _turn(new, others, plan, now)
+    if new.spec.draft:
+        return Allowed()
+    asking = new if old else _last(new)
+    asked = governance.asked(asking, plan, others, now) if governance else Demands()
+    if asked.problems:
+        return Denied(" ".join(asked.problems))
+    verdict = _turn(new, others, plan, now)
+    return Allowed(warnings=list(foretold(asked))) if isinstance(verdict, Allowed) else verdict
+
+
+def _last(new: ScheduleException) -> ScheduleException:
+    """What is being created comes behind all that there is, whatever its name. It has a uid here already."""
+    nameless = msgspec.structs.replace(new.metadata, uid="")
+    return msgspec.structs.replace(new, metadata=nameless)
 
 
 def _turn(
@@ -163,5 +216,5 @@ async def _hints(client: Client, exception: ScheduleException) -> list[str]:
 
 
 def _invalid(problems: Iterable[Problem]) -> Denied:
-    told = " ".join(f"{p.path} is {show(p.value)}: {p.message}. {p.fix}" for p in problems)
-    return Denied(told, code=422, reason="Invalid")
+    text = " ".join(f"{p.path} is {show(p.value)}: {p.message}. {p.fix}" for p in problems)
+    return Denied(text, code=422, reason="Invalid")
