@@ -77,3 +77,13 @@ async def test_limits_go_to_zero_and_come_back_as_they_were(
 async def test_a_pool_that_is_not_there_is_named(executor: Karpenter) -> None:
     with pytest.raises(Permanent, match="there is no NodePool missing"):
         await executor.discover(job("missing"))
+
+
+async def test_a_pool_that_is_awake_and_not_covered_is_not_written_to(
+    pools: ClusterInTest, executor: Karpenter
+) -> None:
+    """Whoever may write restore data may forge an entry."""
+    before = pools.request("GET", f"{POOLS}/free")["metadata"]
+    forged = Saved(key="NodePool/free", restore={"uid": before["uid"], "limits": None}, covered=False)
+    await executor.wake(job("limited"), forged)
+    assert pools.request("GET", f"{POOLS}/free")["metadata"] == before

@@ -46,7 +46,8 @@ def test_how_long_to_wait_is_as_the_target_says() -> None:
 
 
 async def test_parameters_of_another_shape_are_told_and_not_tried_again() -> None:
-    with pytest.raises(Permanent, match="the parameters of drill cannot be used"):
+    told = r"the parameters of drill cannot be used: items: it must be a whole number, not text\."
+    with pytest.raises(Permanent, match=told):
         await Noop().discover(job(items="many"))
 
 

@@ -12,6 +12,7 @@ from hibernator.api.hibernateplan import Behavior, Target
 from hibernator.api.parameters import LabelRequirement, LabelSelector
 from hibernator.decisions.sleepmark import LABEL, MARK
 from hibernator.executors.protocol import Item, Job, Permanent, Saved
+from hibernator.executors.reach import Reach
 from hibernator.executors.workloads.kinds import quantity
 from hibernator.executors.workloads.scaler import WorkloadScaler, selector_text
 from hibernator.kube import credentials
@@ -34,7 +35,7 @@ def scene(crds: ClusterInTest, namespace: str) -> PlanScene:
 @pytest.fixture
 async def executor(scene: PlanScene) -> AsyncIterator[WorkloadScaler]:
     async with Client(credentials.find(str(scene.cluster.kubeconfig))) as client:
-        yield WorkloadScaler(OwnCluster(client), own_namespace="hibernator-system")
+        yield WorkloadScaler(OwnCluster(client), Reach("hibernator-system"))
 
 
 def job(scene: PlanScene, *kinds: str, plan: str = "nights", **parameters: Any) -> Job:
@@ -124,7 +125,7 @@ async def test_what_was_woken_is_not_woken_again_whatever_became_of_it(
     assert scene.replicas() == 7
 
 
-async def test_what_somebody_scaled_in_the_night_is_brought_back_to_what_it_was(
+async def test_what_someone_scaled_in_the_night_is_brought_back_to_what_it_was(
     scene: PlanScene, executor: WorkloadScaler
 ) -> None:
     scene.apply(workload(replicas=3))

@@ -16,8 +16,7 @@ from hibernator.api.k8scluster import CLUSTERS, GkeCluster, K8SCluster, Kubeconf
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object, ProviderReference
 from hibernator.api.parameters import EksParameters, GkeParameters
-from hibernator.decisions.connectors import Reason
-from hibernator.decisions.lending import Name, lends, not_lent, provider_of
+from hibernator.decisions.connectors import Name, Reason, lends, not_lent, provider_of
 from hibernator.executors.accounts import Account, Login
 from hibernator.executors.aws.account import AwsAccount
 from hibernator.executors.aws.cluster import EksGrants, by_eks
@@ -44,7 +43,7 @@ _NOT_FOUND: Final[Mapping[str, Reason]] = {
 
 
 class Connectors:
-    """Opens what connectors lead to, once for everybody. Changes there are fenced as those here are."""
+    """Opens what connectors lead to, once for everyone. Changes there are fenced as those here are."""
 
     def __init__(self, client: Client, session: aiohttp.ClientSession, *, fence: Fence | None = None) -> None:
         self._own = client

@@ -31,6 +31,8 @@ from hibernator.api.hibernateplan import Behavior, Target
 from hibernator.api.meta import Model
 from hibernator.api.parameters import PARAMETERS, Await, AwaitCompletion
 from hibernator.api.planstatus import Rest
+from hibernator.api.schema import schema_of
+from hibernator.api.structural import check
 from hibernator.decisions.hibernateplan_restore import Item, Saving
 from hibernator.decisions.sleepmark import Mark, trace
 from hibernator.schedule.ticks import SECOND
@@ -131,7 +133,7 @@ class Retryable(ExecutorError):
 
 
 class Permanent(ExecutorError):
-    """It stays like this until somebody changes something: the target fails without further attempts."""
+    """It stays like this until someone changes something: the target fails without further attempts."""
 
 
 class Throttled(ExecutorError):
@@ -169,8 +171,8 @@ class Executor(ABC):
     usual_patience: ClassVar[float] = LONG_PATIENCE
 
     #: Every so many seconds it is looked whether everything still sleeps, and what does not is put to sleep
-    #: again. None: never, because whoever wakes such a thing by hand means it.
-    looks_again: ClassVar[float | None] = None
+    #: again. None: never, because anyone who wakes such a thing by hand means it.
+    check_every: ClassVar[float | None] = None
 
     #: For so many seconds a write that was sent may still be carried out, whatever was done since. None where
     #: each write has a precondition that a later one breaks.
@@ -190,10 +192,11 @@ class Executor(ABC):
         """Put it to sleep, unless it is."""
 
     @abstractmethod
-    async def wake(self, job: Job, item: Saved) -> None:
+    async def wake(self, job: Job, item: Saved) -> str | None:
         """Wake it as it was, and return when that is certain.
 
-        What is gone, is another of the same name, or sleeps for another plan is left so.
+        What is gone, is another of the same name, or sleeps for another plan is left so. May return a
+        sentence for the status, about what of it was not brought back.
         """
 
     @abstractmethod
@@ -223,7 +226,9 @@ def _converted(target: Target, model: type[M]) -> M:
     try:
         return msgspec.convert(target.parameters, model)
     except msgspec.ValidationError as error:
-        raise Permanent(f"spec.targets: the parameters of {target.name} cannot be used: {error}.") from error
+        found = next(check(schema_of(model), target.parameters), None)
+        why = f"{found.path}: {found.message}. {found.fix}" if found else f"{error}."
+        raise Permanent(f"spec.targets: the parameters of {target.name} cannot be used: {why}") from error
 
 
 def parameters_as(job: Job, model: type[M]) -> M:

@@ -14,8 +14,10 @@ from hibernator.executors.gcp.cloudsql import CloudSql
 from hibernator.executors.gcp.gke import Gke
 from hibernator.executors.karpenter import Karpenter
 from hibernator.executors.noop import Noop
+from hibernator.executors.patches import Patches
 from hibernator.executors.plugins import described, plugins
 from hibernator.executors.protocol import Executor, Permanent
+from hibernator.executors.reach import Reach
 from hibernator.executors.workloads.scaler import WorkloadScaler
 
 _log: Final = structlog.get_logger(__name__)
@@ -40,12 +42,13 @@ class Registry:
 
 def executors(connectors: Connectors, *, own_namespace: str, only_namespace: str = "") -> Registry:
     """How each type of target sleeps and wakes."""
-    workloads = WorkloadScaler(connectors, own_namespace=own_namespace, only_namespace=only_namespace)
+    reach = Reach(own_namespace, only_namespace)
     others, broken = _of_plugins(connectors)
     return Registry(
         {
             **others,
-            "workloadscaler": workloads,
+            "workloadscaler": WorkloadScaler(connectors, reach),
+            "patches": Patches(connectors, reach),
             "karpenter": Karpenter(connectors),
             "ec2": Ec2(connectors),
             "asg": Asg(connectors),

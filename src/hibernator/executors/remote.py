@@ -45,11 +45,11 @@ async def enter(way: Way, fence: Fence | None) -> Remote:
     return Remote(opened.fenced(fence) if fence else opened, opened)
 
 
-def by_kubeconfig(text: bytes, told: str) -> ResolvedContext:
+def by_kubeconfig(text: bytes, origin: str) -> ResolvedContext:
     try:
-        return loads(text.decode(), told)
+        return loads(text.decode(), origin)
     except UnicodeDecodeError as error:
-        raise Unusable("CredentialsUnusable", f"{told} is not text.") from error
+        raise Unusable("CredentialsUnusable", f"{origin} is not text.") from error
     except BadCredentials as error:
         raise Unusable("CredentialsUnusable", f"{error.message}.") from error
 

@@ -4,23 +4,29 @@ This needs neither the plans nor their restore data, nor the operator: it is how
 everything is woken when nothing else is left.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-import msgspec
 import structlog
 from whenever import Instant
 
-from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS, SCALED_OBJECTS, ScaledObject
+from hibernator.api.core import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    SCALED_OBJECTS,
+    CustomResourceDefinition,
+    ScaledObject,
+)
 from hibernator.api.kind import Kind
-from hibernator.api.meta import Model, Object, ObjectMeta
+from hibernator.api.patching import BUILT_IN as PATCHABLE, refusal
+from hibernator.decisions.patched import MANAGER, is_patched
 from hibernator.decisions.scaling import Patch, is_asleep, to_leave_awake, to_unpause
 from hibernator.decisions.sleepmark import LABEL, Mark, read_mark
 from hibernator.decisions.staying import EXCLUDE, asked_for
-from hibernator.executors import karpenter
+from hibernator.executors import karpenter, patches
 from hibernator.executors.insist import insist, typed
 from hibernator.executors.karpenter import NODE_POOLS
+from hibernator.executors.patches import Written, written
 from hibernator.executors.workloads.kinds import BUILT_IN, Anything, Sort, scalable
 from hibernator.executors.workloads.writes import ODD, keda_of, thing_of, write
 from hibernator.kube import errors
@@ -39,7 +45,7 @@ class Sleeper:
     key: str  # as the restore data names it
     mark: Mark
     asleep: bool
-    excluded: bool  # somebody has said in the night that it shall not sleep
+    excluded: bool  # someone has said in the night that it shall not sleep
     awake_until: Instant | None  # or shall not sleep before then
     waking: Patch  # what brings it back to what its mark says
 
@@ -57,10 +63,18 @@ class Where:
 
     kind: Kind[Any]
     of: Callable[["Where", Any], Sleeper | None]
+    expected: bool = True  # whether the operator has the right to list it: to patched kinds only where given
+
+    @property
+    def built_in(self) -> bool:
+        """Whether the API server itself has the kind, and answers for it."""
+        return self.kind.resource in BUILT_INS
 
 
 def of_sort(sort: Sort) -> Where:
-    def sleeper(where: Where, found: Anything) -> Sleeper | None:
+    def sleeper(where: Where, found: Written) -> Sleeper | None:
+        if is_patched(_was(found)):
+            return _of_patched(where, found)
         thing = thing_of(sort, found, None)
         if thing.mark is None or thing.mark.was is None:
             return None
@@ -68,7 +82,26 @@ def of_sort(sort: Sort) -> Where:
         waking = thing.to_wake(thing.mark.was, trace) if thing.asleep else thing.to_leave_awake(trace)
         return _sleeper(where, found, thing.key, thing.mark, waking, asleep=thing.asleep)
 
-    return Where(sort.kind, sleeper)
+    return Where(written(sort.kind), sleeper)
+
+
+def of_patched(kind: Kind[Any]) -> Where:
+    """A kind of which nothing is known but that patches may put its objects to sleep."""
+    return Where(written(kind), _of_patched, expected=False)
+
+
+def _of_patched(where: Where, found: Written) -> Sleeper | None:
+    mark, was = read_mark(found.metadata.annotations), _was(found)
+    if mark is None or was is None or not is_patched(was):
+        return None
+    thing = patches.thing_of(where.kind, found, was)
+    key = f"{where.kind.resource}/{found.metadata.namespace}/{found.metadata.name}"
+    return _sleeper(where, found, key, mark, thing.to_wake(mark.trace), asleep=thing.asleep)
+
+
+def _was(found: Written) -> dict[str, Any] | None:
+    mark = read_mark(found.metadata.annotations)
+    return mark.was if mark else None
 
 
 def _of_scaled_object(where: Where, found: ScaledObject) -> Sleeper | None:
@@ -102,20 +135,47 @@ def _sleeper(where: Where, found: Any, key: str, mark: Mark, waking: Patch, *, a
 SCALED_OBJECTS_WHERE = Where(SCALED_OBJECTS, _of_scaled_object)
 POOLS_WHERE = Where(NODE_POOLS, _of_pool)
 USUAL = (*map(of_sort, BUILT_IN), SCALED_OBJECTS_WHERE)
+_PATCHABLE: Final = tuple(
+    of_patched(Kind(Anything, group, version, plural, plural))
+    for (group, plural), version in PATCHABLE.items()
+)
+BUILT_INS: Final = frozenset(where.kind.resource for where in (*map(of_sort, BUILT_IN), *_PATCHABLE))
 
 
 async def everywhere(client: Client) -> tuple[Where, ...]:
     """All kinds of a cluster whose objects can bear marks, as far as its definitions can be read."""
-    found: Iterator[Sort | None] = iter(())
+    found: list[CustomResourceDefinition] = []
     try:
-        found = map(scalable, await client.list(CUSTOM_RESOURCE_DEFINITIONS))
+        found = await client.list(CUSTOM_RESOURCE_DEFINITIONS)
     except errors.ApiError as error:
         log.warning("custom kinds cannot be listed", why=error.message)
-    return (*USUAL, POOLS_WHERE, *(of_sort(sort) for sort in found if sort))
+    return of_definitions(found)
+
+
+def of_definitions(definitions: Iterable[CustomResourceDefinition]) -> tuple[Where, ...]:
+    """All kinds whose objects can bear marks, in a cluster with these definitions."""
+    wheres: dict[str, Where] = {}
+    for where in (*USUAL, POOLS_WHERE, *_PATCHABLE, *filter(None, map(_custom, definitions))):
+        wheres.setdefault(where.kind.resource, where)
+    return tuple(wheres.values())
+
+
+def _custom(definition: CustomResourceDefinition) -> Where | None:
+    if sort := scalable(definition):
+        return of_sort(sort)
+    spec = definition.spec
+    version = next((one.name for one in spec.versions if one.served), "")
+    if not version or spec.scope != "Namespaced" or refusal(spec.group, spec.names.plural):
+        return None
+    return of_patched(Kind(Anything, spec.group, version, spec.names.kind, spec.names.plural))
 
 
 async def find(client: Client, wheres: Iterable[Where], namespace: str = "") -> AsyncIterator[Sleeper]:
-    """What bears a mark, from lists by its label. A kind that is not there, or is forbidden, has none."""
+    """What bears a mark, from lists by its label. A kind that is not there, or is forbidden, has none.
+
+    Nor has a custom one of which the API server gives no list, as when what converts it is gone: all others
+    are to be woken nevertheless.
+    """
     for where in wheres:
         try:
             pages = client.pages(where.kind, namespace, label_selector=LABEL)
@@ -125,10 +185,13 @@ async def find(client: Client, wheres: Iterable[Where], namespace: str = "") -> 
                         yield sleeper
         except errors.NotFound:
             continue
-        except errors.Forbidden as error:
-            log.warning(
-                "sleepers of a kind cannot be listed", resource=where.kind.resource, why=error.message
-            )
+        except errors.ApiError as error:
+            if where.built_in and not isinstance(error, errors.Forbidden):
+                raise
+            if where.expected:
+                log.warning(
+                    "sleepers of a kind cannot be listed", resource=where.kind.resource, why=error.message
+                )
 
 
 def _read(where: Where, found: Any) -> Sleeper | None:
@@ -158,37 +221,22 @@ async def read(client: Client, sleeper: Sleeper) -> Sleeper | None:
 
 async def woken_by(client: Client, sleeper: Sleeper) -> Waker:
     """The field manager that owns what would put it to sleep: who has woken it, as far as it is known."""
-    kind = sleeper.where.kind
-    written = Kind(_Written, kind.group, kind.version, kind.kind, kind.plural, kind.namespaced, partial=True)
+    kind = replace(written(sleeper.where.kind), partial=True)
     try:
-        found = await client.get(written, sleeper.name, sleeper.namespace)
+        found = await client.get(kind, sleeper.name, sleeper.namespace)
     except errors.ApiError:
         return Waker()
+    patched = is_patched(sleeper.mark.was)  # by any field, and so by whichever manager wrote to it last
     owners = [
         entry
         for entry in found.metadata.managed_fields
-        if _OWNED & set(entry.fields.get("f:spec") or ()) and entry.manager != MANAGER
+        if (patched or _OWNED & set(entry.fields.get("f:spec") or ())) and entry.manager != MANAGER
     ]
     last = max(owners, key=lambda entry: entry.time, default=None)
     return Waker(last.manager, Instant(last.time) if last.time else None) if last else Waker()
 
 
-class _ManagedFields(Model):
-    manager: str = ""
-    time: str = ""
-    fields: dict[str, Any] = msgspec.field(default_factory=dict, name="fieldsV1")
-
-
-class _WrittenMeta(ObjectMeta):
-    managed_fields: tuple[_ManagedFields, ...] = ()
-
-
-class _Written(Object):
-    metadata: _WrittenMeta = _WrittenMeta()
-
-
 _OWNED: Final = frozenset({"f:replicas", "f:suspend", "f:template", "f:limits"})
-MANAGER: Final = "hibernator"  # as the API server takes it from the name that our requests carry
 
 
 async def wake(client: Client, sleeper: Sleeper) -> None:

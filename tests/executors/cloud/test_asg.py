@@ -58,6 +58,7 @@ async def test_groups_lose_their_instances_and_get_back_exactly_what_they_were(
     assert set(found) == {"web", "loose", "off"}
     assert found["off"].restore is None
     assert (found["web"].saving.cpu_cores, found["web"].saving.memory_gib) == (4.0, 16.0)
+    assert found["web"].saving.machines == {"eu-central-1/m5.large": 2.0}
 
     items = await fall_asleep(executor, WORK)
     assert sizes(aws) == {**before, "web": (0, 4, 0, 0), "loose": (0, 5, 0, 0)}
@@ -92,7 +93,7 @@ async def test_a_group_that_a_scaling_rule_touched_in_the_night_gets_back_its_si
     assert sizes(aws)["web"] == (1, 4, 2, 2)
 
 
-async def test_a_group_that_somebody_woke_is_left_as_they_want_it(aws: AwsInTest, executor: Asg) -> None:
+async def test_a_group_that_someone_woke_is_left_as_they_want_it(aws: AwsInTest, executor: Asg) -> None:
     group(aws, "web", 1, 4, 2)
     items = await fall_asleep(executor, WORK)
     aws.boto("autoscaling").update_auto_scaling_group(

@@ -41,6 +41,7 @@ async def test_an_instance_stops_and_starts_with_the_policy_that_it_had(
     before = settings(google)
     (found,) = await executor.discover(WORK)
     assert (found.saving.cpu_cores, found.saving.memory_gib) == (2.0, 7.5)
+    assert found.saving.machines == {}
     items = await fall_asleep(executor, WORK)
     assert settings(google) == {**before, "activationPolicy": "NEVER"}
     assert await executor.settled(WORK, items[0], "Asleep")
@@ -91,7 +92,7 @@ async def test_a_read_replica_is_refused_with_what_to_do(google: Google, executo
         await executor.sleep(WORK, item)
 
 
-async def test_somebody_elses_change_at_the_same_time_is_not_undone(
+async def test_someone_elses_change_at_the_same_time_is_not_undone(
     google: Google, executor: CloudSql
 ) -> None:
     google.database("orders")

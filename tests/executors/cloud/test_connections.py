@@ -57,7 +57,7 @@ async def test_a_look_that_finds_the_same_keeps_it_open_and_another_opens_anew()
     assert (first.closed, second.closed) == (True, True)
 
 
-async def test_what_was_replaced_is_closed_when_nobody_can_be_using_it(
+async def test_what_was_replaced_is_closed_when_no_one_can_be_using_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(connections, "_IN_USE", -1.0)

@@ -53,6 +53,7 @@ async def test_instances_stop_and_start_again_and_what_was_stopped_stays_stopped
     assert found[off[0]].restore is None
     assert found[running[0]].restore == {"state": "running", "type": "m5.large", "name": ""}
     assert (found[running[0]].saving.cpu_cores, found[running[0]].saving.memory_gib) == (2.0, 8.0)
+    assert found[running[0]].saving.machines == {"eu-central-1/m5.large": 1.0}
 
     items = await fall_asleep(executor, WORK)
     assert states(aws) == {**dict.fromkeys([*running, *off], "stopped"), other[0]: "running"}
@@ -77,7 +78,7 @@ async def test_doing_it_again_after_a_crash_changes_nothing_more(
 
 
 @pytest.mark.parametrize("tag", ["aws:autoscaling:groupName", "karpenter.sh/nodepool"])
-async def test_what_somebody_else_looks_after_is_left_alone(
+async def test_what_someone_else_looks_after_is_left_alone(
     aws: AwsInTest, executor: Ec2, run: Callable[..., list[str]], tag: str
 ) -> None:
     mine, theirs = run(team="web"), run(team="web")

@@ -1,16 +1,20 @@
 """Tokens, their end, and what a project may do with them."""
 
-import json
+import asyncio
+from pathlib import Path
 
 import aiohttp
+import msgspec
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from hibernator.executors.connections import Unusable
+from hibernator.executors.gcp.login import CONFIGURATION, own_identity
 from hibernator.executors.gcp.project import GcpProject
-from hibernator.executors.gcp.tokens import MetadataTokens, NotLetInError, Tokens, read_key
-from hibernator.executors.protocol import Permanent, Retryable
-from support.gcp import PROJECT, Google, other_key
+from hibernator.executors.gcp.tokens import GoogleTokens, MetadataTokens, NotLetInError, Tokens, read_key
+from hibernator.executors.protocol import ExecutorError, Permanent, Retryable
+from support.gcp import PROJECT, SUBJECT_TOKEN, Google, other_key
 
 LIST = f"v1/projects/{PROJECT}/instances"
 
@@ -59,11 +63,59 @@ async def test_what_something_else_than_google_answers_is_not_repeated(google: G
     assert "inner secrets" not in str(caught.value)
 
 
-async def test_nobody_there_is_worth_another_try() -> None:
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "inner secrets of another service",
+        '{"password": "inner secrets"}',
+        '{"error": "inner secrets"}',
+        '{"error": {"message": "inner secrets"}}',
+        '{"error": "denied", "error_description": "inner secrets"}',
+    ],
+)
+@pytest.mark.parametrize("status", [200, 400])
+async def test_what_something_else_than_google_says_of_a_key_is_not_repeated(
+    google: Google, inner: str, status: int
+) -> None:
+    """A key names the address that it is exchanged at, and its author may choose one of the cluster."""
+
+    async def answer(_request: web.Request) -> web.Response:
+        return web.Response(text=inner, status=status)
+
+    app = web.Application()
+    app.router.add_post("/{path:.*}", answer)
+    async with TestServer(app) as server, aiohttp.ClientSession() as session:
+        info = msgspec.json.decode(google.key_file()) | {"token_uri": str(server.make_url("/token"))}
+        key = read_key(msgspec.json.encode(info))
+        with pytest.raises(ExecutorError, match="Google gave no token") as caught:
+            await Tokens(GoogleTokens(key.credentials, session)).get()
+    assert "inner secrets" not in str(caught.value)
+
+
+async def test_no_one_there_is_worth_another_try() -> None:
     async with aiohttp.ClientSession() as session:
         tokens = Tokens(MetadataTokens(session, "http://127.0.0.1:9"))
         with pytest.raises(Retryable, match="gave no token"):
             await tokens.get()
+
+
+async def test_a_fetch_that_is_cancelled_leaves_no_request_behind(google: Google) -> None:
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def late(_request: web.Request) -> web.Response:
+        asked.set()
+        await answer.wait()
+        return google._give()
+
+    google._desk = lambda _path: late  # type: ignore[assignment,method-assign]
+    async with aiohttp.ClientSession() as session:
+        async with asyncio.TaskGroup() as group:
+            fetch = group.create_task(google.project(session).tokens.get())
+            await asked.wait()
+            fetch.cancel()
+        running = {getattr(task.get_coro(), "__qualname__", "") for task in asyncio.all_tasks()}
+        assert not {name for name in running if "_Carrier" in name}
+    answer.set()
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b'{"client_email": "x", "private_key": "SECRET"}', b"\xff"])
@@ -76,7 +128,44 @@ def test_what_is_no_key_is_refused_without_being_shown(text: bytes) -> None:
 def test_a_key_does_not_show_itself(google: Google) -> None:
     key = read_key(google.key_file())
     assert "BEGIN" not in repr(key)
-    assert json.loads(google.key_file())["private_key"] == key.private_key
+    assert google.url in repr(key)
+
+
+@pytest.mark.parametrize("impersonated", ["", "as a service account"])
+async def test_a_federated_identity_exchanges_the_token_of_its_pod(
+    google: Google, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, impersonated: str
+) -> None:
+    (tmp_path / "token").write_text(SUBJECT_TOKEN)
+    (tmp_path / "federation.json").write_bytes(
+        google.federation(tmp_path / "token", impersonated=bool(impersonated))
+    )
+    monkeypatch.setenv(CONFIGURATION, str(tmp_path / "federation.json"))
+    async with aiohttp.ClientSession() as session:
+        project = GcpProject(PROJECT, Tokens(await own_identity(session)), session, endpoint=google.url)
+        assert await project.read("sqladmin", LIST) == {"items": []}
+        (tmp_path / "token").write_text("the token of another")
+        google.tokens.clear()
+        with pytest.raises(NotLetInError, match="gave no token"):
+            await project.read("sqladmin", LIST)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b"{", "not JSON"),
+        (b'{"type": "service_account"}', "Its type is 'service_account', not 'external_account'"),
+        (b'{"type": "external_account"}', "cannot be used"),
+    ],
+)
+async def test_a_broken_credential_configuration_is_named_with_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bytes, why: str
+) -> None:
+    (tmp_path / "federation.json").write_bytes(text)
+    monkeypatch.setenv(CONFIGURATION, str(tmp_path / "federation.json"))
+    async with aiohttp.ClientSession() as session:
+        with pytest.raises(Unusable, match=why) as caught:
+            await own_identity(session)
+    assert f"GOOGLE_APPLICATION_CREDENTIALS names {tmp_path / 'federation.json'}" in str(caught.value)
 
 
 async def test_without_the_lease_nothing_is_changed(google: Google) -> None:

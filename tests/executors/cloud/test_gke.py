@@ -41,6 +41,7 @@ async def test_pools_shrink_to_nothing_and_get_back_their_nodes_and_their_autosc
     found = {item.key: item for item in await executor.discover(WORK)}
     assert found["off"].restore is None
     assert (found["scaled"].saving.cpu_cores, found["scaled"].saving.memory_gib) == (24.0, 96.0)
+    assert sum(found["scaled"].saving.machines.values()) == 6.0
 
     items = await fall_asleep(executor, WORK)
     assert [google.sizes(name) for name in ("fixed", "scaled")] == [[0, 0], [0, 0]]

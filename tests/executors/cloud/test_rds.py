@@ -80,6 +80,8 @@ async def test_instances_and_clusters_stop_and_start_and_what_was_stopped_stays_
     assert set(found) == {"instance/orders", "instance/off", "cluster/ledger"}
     assert found["instance/off"].restore is None
     assert found["instance/orders"].saving.cpu_cores == 2.0
+    assert all("/db." in name for name in found["instance/orders"].saving.machines)
+    assert found["instance/orders"].saving.machines
     assert found["cluster/ledger"].saving.cpu_cores == 4.0
 
     items = await fall_asleep(executor, WORK)
@@ -109,7 +111,7 @@ async def test_what_aws_started_after_seven_days_is_stopped_again(aws: AwsInTest
     items = await fall_asleep(executor, WORK)
     aws.boto("rds").start_db_instance(DBInstanceIdentifier="orders")
     later = job("rds", {"selector": EVERYTHING}, later=7 * 24 * 3600)
-    assert executor.looks_again == 3600.0
+    assert executor.check_every == 3600.0
     await executor.sleep(later, items[0])
     assert states(aws) == {"orders": "stopped"}
 

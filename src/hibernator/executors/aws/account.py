@@ -114,7 +114,7 @@ class AwsAccount(Account):
     async def signed(
         self, url: str, query: Mapping[str, str], headers: Mapping[str, str], seconds: int
     ) -> str:
-        """The address of a question to STS that anybody may ask in our name for so many seconds."""
+        """The address of a question to STS that anyone may ask in our name for so many seconds."""
         with self._session.errors():
             return await self._session.signed(self.region, url, query, headers, seconds)
 

@@ -1,15 +1,13 @@
 """Auto-scaling groups: with nothing wanted and nothing needed AWS takes the instances away.
 
-The greatest size stays as it is: it costs nothing, and whoever looks at the group in the night sees what it
-is meant to be.
+The greatest size stays as it is: it costs nothing, and the group shows in the night what it is meant to be.
 """
 
 from typing import Any, ClassVar, Final
 
 from hibernator.api.parameters import AsgParameters, AsgSelector
 from hibernator.api.planstatus import Rest
-from hibernator.decisions.sleepmark import Mark
-from hibernator.decisions.sleeptags import TAG, TAGS, from_tags, to_tags
+from hibernator.decisions.sleepmark import TAG, TAGS, Mark, from_tags, to_tags
 from hibernator.executors.aws.account import AwsAccount, AwsAccounts, Document, tag_list, tags_of
 from hibernator.executors.aws.ec2 import tag_filter
 from hibernator.executors.aws.sizes import Shapes, Size, marked_size, saved_size, shapes, still_asleep, total

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Final
 
 from hibernator.api.parameters import Ec2Parameters, Ec2Selector
 from hibernator.api.planstatus import Rest
-from hibernator.decisions.sleepmark import Mark
-from hibernator.decisions.sleeptags import TAG, TAGS, from_tags, to_tags
+from hibernator.decisions.sleepmark import TAG, TAGS, Mark, from_tags, to_tags
 from hibernator.executors.aws.account import (
     AwsAccount,
     AwsAccounts,

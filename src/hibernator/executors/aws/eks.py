@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Final, Protocol
 from hibernator.api.parameters import EksParameters
 from hibernator.api.planstatus import Rest
 from hibernator.decisions.hibernateplan_restore import Saving
-from hibernator.decisions.sleepmark import Mark
-from hibernator.decisions.sleeptags import TAGS, from_tags, to_tags
+from hibernator.decisions.sleepmark import TAGS, Mark, from_tags, to_tags
 from hibernator.executors.aws.account import AwsAccount, AwsRefusedError, Document
 from hibernator.executors.aws.asg import groups
 from hibernator.executors.aws.sizes import Shapes, Size, marked_size, saved_size, shapes, still_asleep, total
@@ -145,7 +144,7 @@ async def _resize(account: AwsAccount, cluster: str, group: Document, size: Size
 
 
 async def _nodes(account: AwsAccount, group: Document) -> list[Document]:
-    """The machines below it, which stay for a while after the group has been told to shrink."""
+    """The machines below it, which stay for a while after the group has begun to shrink."""
     below = [one["name"] for one in (group.get("resources") or {}).get("autoScalingGroups") or ()]
     found = await groups(account, AutoScalingGroupNames=below) if below else []
     return [node for one in found for node in one["Instances"]]

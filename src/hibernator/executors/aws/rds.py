@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Final
 
 from hibernator.api.parameters import RdsParameters, RdsSelector
 from hibernator.api.planstatus import Rest
-from hibernator.decisions.sleepmark import Mark
-from hibernator.decisions.sleeptags import TAGS, from_tags, to_tags
+from hibernator.decisions.sleepmark import TAGS, Mark, from_tags, to_tags
 from hibernator.executors.aws.account import (
     AwsAccount,
     AwsAccounts,
@@ -156,7 +155,7 @@ _OTHER_ENGINES: Final = ("docdb", "neptune")  # which RDS lists, too
 
 class Rds(Executor):
     identity: ClassVar[str] = "resourceId"
-    looks_again: ClassVar[float | None] = 3600.0
+    check_every: ClassVar[float | None] = 3600.0
     lingers: ClassVar[float | None] = LINGERS
 
     def __init__(self, accounts: AwsAccounts) -> None:
@@ -341,7 +340,7 @@ def _item(sort: Sort, thing: Document, machines: Mapping[str, list[str]], known:
     key, state, restore = _key(sort, thing), sort.state_of(thing), _restore(sort, thing)
     members = thing.get("DBClusterMembers") or ()
     below = [sort.name_of(thing)] if sort is INSTANCE else [one["DBInstanceIdentifier"] for one in members]
-    saving = total(known, (type_ for one in below for type_ in machines.get(one, ())))
+    saving = total(known, (type_ for one in below for type_ in machines.get(one, ())), prefix="db.")
     if state in _ASLEEP:
         return sleeper(key, _mark(sort, thing), job, restore, saving, f"was {state} already")
     return Item(key=key, restore=restore, saving=saving)

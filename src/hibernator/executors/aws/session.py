@@ -12,6 +12,7 @@ from typing import Any, Final
 import aiohttp
 from aiobotocore.config import AioConfig
 from aiobotocore.credentials import AioDeferredRefreshableCredentials
+from aiobotocore.httpsession import AIOHTTPSession
 from aiobotocore.session import AioSession
 from botocore.auth import SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
@@ -27,8 +28,23 @@ from botocore.parsers import ResponseParserError
 from hibernator import __version__
 from hibernator.executors.aws.account import AwsRefusedError, Keys
 from hibernator.executors.protocol import Permanent, Retryable, Throttled
+from hibernator.kube import bounded
+
+_LARGEST: Final = 16 * 2**20  # bytes of an answer
+
+
+class _Bounded(AIOHTTPSession):  # type: ignore[misc]  # the library has no types
+    """Reads an answer only up to a limit: who wrote the endpointURL chooses what answers."""
+
+    async def send(self, request: Any) -> Any:
+        request.stream_output = True  # leaves the body to us
+        answer = await super().send(request)
+        answer._content = await bounded.read(answer.raw, _LARGEST)  # noqa: SLF001  where `content` keeps it
+        return answer
+
 
 _CONFIG: Final = AioConfig(
+    http_session_cls=_Bounded,
     connect_timeout=5,
     read_timeout=20,
     retries={"total_max_attempts": 1, "mode": "standard"},
@@ -155,12 +171,12 @@ def _meaning(error: ClientError) -> Exception:
     if code.isdecimal():  # not an error of AWS, but whatever something in between has answered
         message = ""
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    told = f"{error.operation_name}: {message[:_LONGEST_MESSAGE] or code}"
+    detail = f"{error.operation_name}: {message[:_LONGEST_MESSAGE] or code}"
     if code in _THROTTLED or status == _TOO_MANY:
         return Throttled(f"AWS gets too many requests ({error.operation_name}).", retry_after=_PAUSE)
     if code in _LATER or status >= _SERVER_ERRORS:
-        return Retryable(f"AWS did not do it now. {told}")
+        return Retryable(f"AWS did not do it now. {detail}")
     if code in _NOT_LET_IN:
         # Not in AWS's words: these repeat what was signed.
         return AwsRefusedError(code, f"AWS does not accept the keys ({code}): give it valid ones.")
-    return AwsRefusedError(code, f"AWS refused it. {told}")
+    return AwsRefusedError(code, f"AWS refused it. {detail}")

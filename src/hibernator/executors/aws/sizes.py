@@ -1,5 +1,6 @@
 """How large AWS's machines and groups of machines are."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -46,11 +47,17 @@ def still_asleep(now: Size, before: Size) -> bool:
 
 _AT_ONCE: Final = 100  # values that a filter may have
 
-Shapes = Mapping[str, Saving]
+
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """What the types of instances of a region have."""
+
+    region: str
+    known: Mapping[str, Saving]
 
 
 async def shapes(account: AwsAccount, types: Iterable[str]) -> Shapes:
-    """What each type of instance has. An estimate is worth no failure: what nobody tells counts nothing."""
+    """What each type of instance has. An estimate is worth no failure: what no one tells counts nothing."""
     wanted = sorted(set(types))
     try:
         found = [
@@ -64,17 +71,23 @@ async def shapes(account: AwsAccount, types: Iterable[str]) -> Shapes:
             )
         ]
     except ExecutorError:
-        return {}
-    return {
+        return Shapes(account.region, {})
+    known = {
         one["InstanceType"]: Saving(
             float(one.get("VCpuInfo", {}).get("DefaultVCpus", 0)),
             one.get("MemoryInfo", {}).get("SizeInMiB", 0) / 1024,
         )
         for one in found
     }
+    return Shapes(account.region, known)
 
 
-def total(known: Shapes, types: Iterable[str]) -> Saving:
-    """What instances of these types have together; how many there are is known in any case."""
+def total(shapes: Shapes, types: Iterable[str], prefix: str = "") -> Saving:
+    """What instances of these types have together; how many there are is known in any case.
+
+    A database costs more than the machine below it: its `prefix` tells the two apart.
+    """
     chosen = list(types)
-    return sum((known.get(type_, Saving()) for type_ in chosen), Saving(nodes=len(chosen)))
+    machines = Counter(f"{shapes.region}/{prefix}{type_}" for type_ in chosen if type_)
+    start = Saving(nodes=len(chosen), machines={name: float(number) for name, number in machines.items()})
+    return sum((shapes.known.get(type_, Saving()) for type_ in chosen), start)

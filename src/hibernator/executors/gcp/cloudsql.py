@@ -1,6 +1,6 @@
 """Cloud SQL: an instance whose activation policy is NEVER is stopped, and starts with the policy that it had.
 
-The version of its settings goes along with a change, so that one that somebody made in between is not undone.
+The version of its settings goes along with a change, so that one that someone made in between is not undone.
 Labels are settings, too: the change that stops an instance also marks it, and the one that starts it takes
 the mark off.
 """
@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Final, Protocol
 from hibernator.api.parameters import CloudSqlParameters
 from hibernator.api.planstatus import Rest
 from hibernator.decisions.hibernateplan_restore import Saving
-from hibernator.decisions.sleepmark import Mark
-from hibernator.decisions.sleeptags import LABELS, POLICY, from_labels, to_labels
+from hibernator.decisions.sleepmark import LABELS, POLICY, Mark, from_labels, to_labels
 from hibernator.executors.cloudmarks import (
     LINGERS,
     check_may_wake,
@@ -184,9 +183,10 @@ def _restore(found: Document, mark: Mark | None = None) -> dict[str, Any]:
 
 def _saving(found: Document) -> Saving:
     tier = str((found.get("settings") or {}).get("tier", ""))
+    machines = {f"{found.get('region', '')}/{tier}": 1.0} if tier and found.get("region") else {}
     if custom := _CUSTOM.fullmatch(tier):
-        return Saving(float(custom[1]), int(custom[2]) / 1024)
+        return Saving(float(custom[1]), int(custom[2]) / 1024, machines=machines)
     if named := _NAMED.fullmatch(tier):
         cpus = int(named[2])
-        return Saving(float(cpus), cpus * _GB_A_CPU[named[1]])
-    return Saving()
+        return Saving(float(cpus), cpus * _GB_A_CPU[named[1]], machines=machines)
+    return Saving(machines=machines)

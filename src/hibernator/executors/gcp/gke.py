@@ -1,10 +1,10 @@
 """Node pools of a GKE cluster: resized to nothing with autoscaling off, and back to what they were.
 
 How many nodes a pool has is known only to the instance groups below it, one for each zone; a size that is set
-counts for each of them. A cluster takes one change at a time: whoever comes second waits.
+counts for each of them. A cluster takes one change at a time: the second one waits.
 
-Waking sets autoscaling before the size. A pool without nodes counts as asleep, so that whoever is interrupted
-here finds the pool asleep, and what was written down about it stays true.
+Waking sets autoscaling before the size. A pool without nodes counts as asleep, so that a run that ends here
+finds the pool asleep, and what was written down about it stays true.
 
 A pool bears no mark: Google creates its nodes anew whenever its labels change. So the restore data in the
 ConfigMap is the only way back, and only a pool that the plan still covers is woken by it.
@@ -185,9 +185,11 @@ async def _saving(place: GkePlace, pool: _Pool) -> Saving:
     url = _GROUP.search((pool.found.get("instanceGroupUrls") or ("",))[0])
     if not type_ or not url:
         return Saving(nodes=nodes)
+    machines = {f"{url[2].rpartition('-')[0]}/{type_}": float(nodes)}
     path = f"compute/v1/projects/{url[1]}/zones/{url[2]}/machineTypes/{part(type_)}"
     try:
         machine = await place.project.read("compute", path)
     except ExecutorError:
-        return Saving(nodes=nodes)
-    return Saving(machine.get("guestCpus", 0) * nodes, machine.get("memoryMb", 0) * nodes / 1024, nodes)
+        return Saving(nodes=nodes, machines=machines)
+    cpus, memory = machine.get("guestCpus", 0), machine.get("memoryMb", 0) / 1024
+    return Saving(cpus * nodes, memory * nodes, nodes, machines)

@@ -1,19 +1,35 @@
-"""From a CloudProvider and its Secret to an open project at Google."""
+"""From a CloudProvider and its Secret to an open project at Google.
 
+The operator's own identity is what Google's libraries find as well: the credential configuration that
+GOOGLE_APPLICATION_CREDENTIALS names (workload identity federation, outside of Google's clusters), or else
+the metadata server.
+"""
+
+import asyncio
+import os
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 import aiohttp
-from whenever import Instant
 
 from hibernator.api.cloudprovider import Gcp
 from hibernator.executors.accounts import Account, Login, trusted
 from hibernator.executors.connections import Unusable
 from hibernator.executors.gcp.project import GcpProject, GcpRefusedError, part
-from hibernator.executors.gcp.tokens import KeyTokens, MetadataTokens, NotLetInError, Tokens, read_key
+from hibernator.executors.gcp.tokens import (
+    GoogleTokens,
+    MetadataTokens,
+    NotLetInError,
+    Tokens,
+    TokenSource,
+    read_federation,
+    read_key,
+)
 from hibernator.kube.transport import Fence
 
 KEY: Final = "key.json"
+CONFIGURATION: Final = "GOOGLE_APPLICATION_CREDENTIALS"
 _HOSTS: Final = (".googleapis.com",)
 
 
@@ -23,7 +39,7 @@ async def open_account(login: Login, http: aiohttp.ClientSession, fence: Fence |
         raise login.without_block
     if spec.auth.static is None:
         trusted(spec.endpoint_url, _HOSTS)
-        tokens = Tokens(MetadataTokens(http))
+        tokens = Tokens(await own_identity(http))
     else:
         tokens = Tokens(_key(login, spec, spec.auth.static.secret_ref.name, http))
     return GcpProject(spec.project, tokens, http, endpoint=spec.endpoint_url, fence=fence)
@@ -36,7 +52,19 @@ async def check(account: Account, _login: Login) -> str:
     return await _seen(account)
 
 
-def _key(login: Login, spec: Gcp, secret: str, http: aiohttp.ClientSession) -> KeyTokens:
+async def own_identity(http: aiohttp.ClientSession) -> TokenSource:
+    """Who the operator itself is at Google."""
+    file = os.environ.get(CONFIGURATION)
+    if not file:
+        return MetadataTokens(http)
+    try:
+        text = await asyncio.to_thread(Path(file).read_bytes)
+        return GoogleTokens(read_federation(text), http)
+    except (OSError, NotLetInError) as error:
+        raise Unusable("CredentialsRefused", f"{CONFIGURATION} names {file}: {error}") from error
+
+
+def _key(login: Login, spec: Gcp, secret: str, http: aiohttp.ClientSession) -> GoogleTokens:
     text = login.secret.get(KEY)
     if not text:
         raise Unusable(
@@ -53,7 +81,7 @@ def _key(login: Login, spec: Gcp, secret: str, http: aiohttp.ClientSession) -> K
             "EndpointNotTrusted",
             f"{KEY} of the Secret {secret} has the token_uri {key.token_uri}, not one of Google.",
         )
-    return KeyTokens(key, http, Instant.now)
+    return GoogleTokens(key.credentials, http)
 
 
 async def _seen(project: GcpProject) -> str:

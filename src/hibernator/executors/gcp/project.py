@@ -1,7 +1,7 @@
 """One project at Google Cloud, by its REST APIs: calls that read, calls that change something, and waiting.
 
 As with AWS, a change is sent once, and only while this replica leads. What Google does about it takes its
-time: an operation is watched for a moment, and whoever finds it unfinished comes back later and looks.
+time: an operation is watched for a moment, and what finds it unfinished comes back later.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _DEADLINE: Final = 30.0  # seconds for a call, and after which none is tried aga
 _TRIES: Final = 3
 _LARGEST: Final = 16 * 2**20  # bytes of an answer
 _PAUSE: Final = 15.0  # seconds until what is being changed is looked at again
-_LOOK_EVERY: Final = (0.2, 0.5, 1.0, 2.0)
+_POLL_EVERY: Final = (0.2, 0.5, 1.0, 2.0)
 _LONGEST_MESSAGE: Final = 500
 _SUCCESS: Final = range(200, 300)
 _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _CONFLICT, _TOO_MANY, _SERVER_ERRORS = 401, 403, 404, 409, 429, 500
@@ -70,7 +70,7 @@ class GcpProject(Account):
         return f"the project {self.name} at Google"
 
     async def close(self) -> None:
-        """Nothing: the session is everybody's."""
+        """Nothing: the session is everyone's."""
 
     async def read(self, api: Api, path: str, **query: str) -> Document:
         loop = asyncio.get_running_loop()
@@ -104,12 +104,12 @@ class GcpProject(Account):
     async def finish(self, api: Api, path: str, operation: Document) -> None:
         """Watch an operation for a moment; Underway when it takes longer, Retryable when it fails."""
         loop = asyncio.get_running_loop()
-        until, looks = loop.time() + self.patience, 0
+        until, polls = loop.time() + self.patience, 0
         while operation.get("status") != "DONE":
             if loop.time() >= until:
                 raise Underway(f"Google is at it ({operation.get('name')}).", retry_after=_PAUSE)
-            await asyncio.sleep(_LOOK_EVERY[min(looks, len(_LOOK_EVERY) - 1)])
-            looks += 1
+            await asyncio.sleep(_POLL_EVERY[min(polls, len(_POLL_EVERY) - 1)])
+            polls += 1
             operation = await self.read(api, f"{path}/operations/{part(str(operation.get('name', '')))}")
         if error := operation.get("error"):
             raise Retryable(f"Google could not do it: {_failure(error)}")

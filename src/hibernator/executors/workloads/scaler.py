@@ -14,7 +14,6 @@ import structlog
 
 from hibernator.api.core import (
     HORIZONTAL_POD_AUTOSCALERS,
-    NAMESPACES,
     SCALED_OBJECTS,
     HorizontalPodAutoscaler,
     ScaledObject,
@@ -23,6 +22,7 @@ from hibernator.api.hibernateplan import Target
 from hibernator.api.parameters import LabelSelector, WorkloadScalerParameters
 from hibernator.api.planstatus import Rest
 from hibernator.api.timewindowscaler_v1beta1 import share
+from hibernator.decisions.patched import is_patched
 from hibernator.decisions.scaling import Patch, level
 from hibernator.decisions.sleepmark import LABEL, Mark, asleep_at, is_usable, read_mark
 from hibernator.decisions.staying import EXCLUDE, problem, stay
@@ -38,6 +38,7 @@ from hibernator.executors.protocol import (
     check_count,
     parameters,
 )
+from hibernator.executors.reach import Reach
 from hibernator.executors.workloads.kinds import (
     Anything,
     Sort,
@@ -61,8 +62,8 @@ from hibernator.kube import errors
 from hibernator.kube.client import Client
 from hibernator.kube.together import together
 
-UNTOUCHABLE: Final = "kube-system"
 _LISTS: Final = 8  # at the same time
+_PAGE: Final = 100  # workloads; ten plans that read at the same time hold ten pages
 _AUTOSCALED: Final = (
     "a HorizontalPodAutoscaler scales it, and would undo every number but 0: give it a TimeWindowScaler, "
     "or a target without sleepReplicas"
@@ -83,10 +84,9 @@ class WorkloadScaler(Executor):
     identity: ClassVar[str] = "uid"
     usual_patience: ClassVar[float] = PATIENCE
 
-    def __init__(self, clusters: Clusters, *, own_namespace: str, only_namespace: str = "") -> None:
+    def __init__(self, clusters: Clusters, reach: Reach) -> None:
         self._clusters = clusters
-        self._own_namespace = own_namespace
-        self._only_namespace = only_namespace
+        self._reach = reach
 
     async def discover(self, job: Job) -> tuple[Item, ...]:
         selector = selector_text(_parameters(job.target).workload_selector)
@@ -104,15 +104,15 @@ class WorkloadScaler(Executor):
         client = await self._clusters.client(job)
 
         async def act(thing: Thing) -> None:
-            if patch := thing.to_sleep(job.mark(item)):
+            if not thing.patched and (patch := thing.to_sleep(job.mark(item))):
                 await write(client, thing.sort.kind, patch)
 
         await insist(item.key, item.seen, lambda: read(client, item.key, item.restore), act)
 
     async def wake(self, job: Job, item: Saved) -> None:
-        if not is_usable(item.restore):
+        if not is_usable(item.restore) or is_patched(item.restore):
             raise Permanent(f"{item.key}: what the restore data says of it cannot be used. Correct it.")
-        if not self._may_touch(parts_of(item.key)[1]):
+        if not self._reach.covers(parts_of(item.key)[1]):
             raise Permanent(
                 f"{item.key} is in a namespace that is never touched. Remove it from the restore data."
             )
@@ -148,28 +148,10 @@ class WorkloadScaler(Executor):
 
         with typed():
             sorts = tuple(dict.fromkeys([await sort_of(client, name) for name in wanted.included_groups]))
-            namespaces = await self._namespaces(client, wanted)
+            namespaces = await self._reach.namespaces(client, wanted.namespace)
             found = await together(one(namespace, sorts) for namespace in namespaces)
         check_count(sum(map(len, found)))
         return tuple(sorted((item for items in found for item in items), key=lambda item: item.key))
-
-    async def _namespaces(self, client: Client, wanted: WorkloadScalerParameters) -> list[str]:
-        names = set(wanted.namespace.literals)
-        if wanted.namespace.selector:
-            chosen = ",".join(f"{key}={value}" for key, value in sorted(wanted.namespace.selector.items()))
-            names |= {found.metadata.name for found in await client.list(NAMESPACES, label_selector=chosen)}
-        allowed = set(filter(self._may_touch, names))
-        if wanted.namespace.literals and not allowed:
-            raise Permanent(
-                f"namespace: none of {', '.join(sorted(names))} may be touched: not {UNTOUCHABLE}, not the "
-                "operator's own, and only the one that it watches. Name others."
-            )
-        return sorted(allowed)
-
-    def _may_touch(self, namespace: str) -> bool:
-        """Also in other clusters, of which one may be our own by another name."""
-        only = self._only_namespace
-        return namespace not in {self._own_namespace, UNTOUCHABLE} and (not only or namespace == only)
 
 
 def _waking(job: Job, item: Saved, thing: Thing) -> Patch | None:
@@ -180,7 +162,7 @@ def _waking(job: Job, item: Saved, thing: Thing) -> Patch | None:
     if mark is None and not thing.sleeps_by(item.restore):
         # What the plan does not cover is not written to: the entry may be forged.
         return thing.to_leave_awake(job.trace) if item.covered else None
-    if mark is not None and mark.plan != job.owner:
+    if mark is not None and (mark.plan != job.owner or thing.patched):
         return None
     if not item.covered and not (mark and mark.uid == job.uid):
         raise item.foreign
@@ -196,7 +178,7 @@ async def _items(
     items: list[Item] = []
     for sort in sorts:
         # Page by page, so that of thousands no more than a page is in memory as a whole.
-        async for page in client.pages(sort.kind, namespace, label_selector=selector):
+        async for page in client.pages(sort.kind, namespace, label_selector=selector, limit=_PAGE):
             items += [
                 _item(sort, found, scaled.get(of := _scalee(sort, found)), job, Size(wanted, of in sized))
                 for found in page.items
@@ -211,7 +193,7 @@ async def _items(
 async def _sleepers(client: Client, namespace: str, sorts: Iterable[Sort], job: Job) -> list[Item]:
     items: list[Item] = []
     for sort in sorts:
-        async for page in client.pages(sort.kind, namespace, label_selector=LABEL):
+        async for page in client.pages(sort.kind, namespace, label_selector=LABEL, limit=_PAGE):
             for found in page.items:
                 thing = _thing(sort, found)
                 mark = read_mark(found.metadata.annotations)
@@ -230,7 +212,7 @@ async def _sleepers(client: Client, namespace: str, sorts: Iterable[Sort], job: 
 
 def _marked(mark: Mark | None, key: str, job: Job, thing: Thing | None) -> Item | None:
     """The item as its mark has it, if this plan has put it to sleep for this target."""
-    if mark is None or mark.was is None:
+    if mark is None or mark.was is None or is_patched(mark.was):
         return None
     if (mark.plan, mark.target) != (job.owner, job.target.name):
         return None
@@ -283,6 +265,8 @@ def _usual_item(sort: Sort, found: Anything, scaled: ScaledObject | None, job: J
     thing = thing_of(sort, found, scaled)
     written = [one.metadata.annotations for one in (found, scaled) if one]
     item = Item(key=thing.key, seen=thing, trouble=" ".join(filter(None, map(problem, written))))
+    if thing.mark and thing.patched:
+        return replace(item, note=f"put to sleep by the target {thing.mark.target} of {thing.mark.plan}")
     if not thing.asleep:
         created = found.metadata.creation_timestamp
         if stays := stay(written, created, job.behavior.grace_for_new, job.now):

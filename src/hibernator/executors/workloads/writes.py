@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from hibernator.api.core import SCALED_OBJECTS, ScaledObject
 from hibernator.api.kind import Kind, partial
+from hibernator.decisions.patched import is_patched
 from hibernator.decisions.scaling import (
     KEDA_PAUSED_REPLICAS,
     Keda,
@@ -49,6 +50,11 @@ class Thing:
     def key(self) -> str:
         place = self.workload.place
         return f"{self.sort.label}/{place.namespace}/{place.name}"
+
+    @property
+    def patched(self) -> bool:
+        """Whether it sleeps by a patch, which is for another type of target to take back."""
+        return self.mark is not None and is_patched(self.mark.was)
 
     @property
     def asleep(self) -> bool:
