@@ -1,89 +1,55 @@
 """AIAnalysis: asks the policy what it says, judges, and follows the request until people have decided."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from whenever import Instant
 
 from hibernator.api.aianalysis import ANALYSES, AIAnalysis
 from hibernator.api.core import ConfigMap
-from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
+from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
 from hibernator.api.remediationrequest import REMEDIATIONS, RemediationRequest
 from hibernator.approvals.rego import Rego
-from hibernator.audit.database import AuditUnavailable
-from hibernator.audit.event import AuditEvent
-from hibernator.audit.trail import Trail
-from hibernator.controllers.journal_audit import changed
-from hibernator.controllers.remediation_audit import analysis_events, correlation, given, record
+from hibernator.controllers.journal_audit import Records
+from hibernator.controllers.means import Means
 from hibernator.controllers.remediationapprovalrequest import BY_ANALYSIS
 from hibernator.decisions.aianalysis import Decision, Seen, decide, is_unjudged, needs_policy
 from hibernator.decisions.rego import NO_WISHES, Answer, Broken, read_namespace
 from hibernator.decisions.remediationrequest import asks_about
 from hibernator.kube.cache import Cache
-from hibernator.kube.client import Client
-from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Key, Result
 from hibernator.kube.errors import NotFound
-from hibernator.kube.events import Recorder
-from hibernator.kube.objects import Objects
 from hibernator.kube.patch import encode
+from hibernator.kube.reconciler import Reconciler
 
 
-class AnalysisReconciler:
+class AnalysisReconciler(Reconciler[AIAnalysis, Seen, Decision]):
     def __init__(
-        self,
-        client: Client,
-        analyses: Cache[AIAnalysis],
-        requests: Cache[RemediationApprovalRequest],
-        remediations: Cache[RemediationRequest],
-        *,
-        policies: Cache[ConfigMap],
-        namespaces: Cache[ConfigMap],
-        rego: Rego,
-        recorder: Recorder,
-        clock: Clock,
-        trail: Trail,
+        self, means: Means, *, policies: Cache[ConfigMap], namespaces: Cache[ConfigMap], rego: Rego
     ) -> None:
-        self._client = client
-        self._analyses = analyses
-        self._requests = requests
-        self._remediations = remediations
+        super().__init__(means.parts(means.caches.of(ANALYSES)), decide)
+        self._requests = means.caches.of(APPROVAL_REQUESTS)
+        self._remediations = means.caches.of(REMEDIATIONS)
+        self._approvals = Records(means.trail, APPROVAL_REQUESTS)
         self._policies = policies
         self._namespaces = namespaces
         self._rego = rego
-        self._objects = Objects(client, analyses, recorder)
-        self._clock = clock
-        self._trail = trail
-        self._told: dict[Key, str] = {}  # the versions that the audit trail knows
 
-    async def reconcile(self, key: Key) -> Result:
-        analysis = self._analyses.get(*key)
-        if analysis is None or analysis.metadata.deletion_timestamp:
-            self._told.pop(key, None)
+    async def gather(self, _key: Key, analysis: AIAnalysis, _now: Instant) -> Seen | Result:
+        if analysis.metadata.deletion_timestamp:
             return Result()
-        seen = await self._gather(analysis)
-        decision = decide(seen, self._clock.now())
-        analysis = await self._perform(analysis, decision)
-        version = analysis.metadata.resource_version
-        if self._told.get(key) != version and record(self._trail, self._events(analysis)):
-            self._told[key] = version
-        return Result(decision.after)
-
-    def _events(self, analysis: AIAnalysis) -> Iterator[AuditEvent]:
-        yield from analysis_events(analysis)
-        yield from changed(ANALYSES, analysis, analysis.spec, self._clock.now(), correlation(analysis))
-
-    async def _gather(self, analysis: AIAnalysis) -> Seen:
+        recorded = self.journals.recorded(analysis)
         if is_unjudged(analysis):
-            return await self._gather_to_judge(analysis)
+            return await self._gather_to_judge(analysis, recorded)
         if analysis.status.phase != "Approving":
-            return Seen(analysis=analysis)
+            return Seen(analysis=analysis, recorded=recorded)
         request = self._request(analysis)
         approved = request is not None and request.status.decision == "Approved"
-        recorded = request is not None and approved and await self._is_recorded(request)
-        return Seen(analysis=analysis, request=request, recorded=recorded)
+        on_record = request is not None and approved and await self._approvals.record_now(request)
+        return Seen(analysis=analysis, request=request, on_record=on_record, recorded=recorded)
 
-    async def _gather_to_judge(self, analysis: AIAnalysis) -> Seen:
+    async def _gather_to_judge(self, analysis: AIAnalysis, recorded: frozenset[int]) -> Seen:
         policy = next(iter(self._policies.values()), None)
         answer: Answer | Broken | None = None
         is_known = True
@@ -93,7 +59,14 @@ class AnalysisReconciler:
             answer = await self._rego.ask(policy.data, _input(analysis, remediation))
         found = next(iter(self._namespaces.find("namespace", analysis.metadata.namespace)), None)
         wishes, problems = read_namespace(found.data) if found else (NO_WISHES, ())
-        return Seen(analysis=analysis, policy=answer, is_known=is_known, namespace=wishes, problems=problems)
+        return Seen(
+            analysis=analysis,
+            policy=answer,
+            is_known=is_known,
+            namespace=wishes,
+            problems=problems,
+            recorded=recorded,
+        )
 
     def _request(self, analysis: AIAnalysis) -> RemediationApprovalRequest | None:
         """The request about this very analysis, by the index."""
@@ -109,22 +82,9 @@ class AnalysisReconciler:
         if found := self._remediations.get(namespace, reference.name):
             return found
         try:
-            return await self._client.get(REMEDIATIONS, reference.name, namespace)
+            return await self.client.get(REMEDIATIONS, reference.name, namespace)
         except NotFound:
             return None
-
-    async def _is_recorded(self, request: RemediationApprovalRequest) -> bool:
-        try:
-            await self._trail.record_now(given(request))
-        except AuditUnavailable:
-            return False
-        return True
-
-    async def _perform(self, analysis: AIAnalysis, decision: Decision) -> AIAnalysis:
-        written = await self._objects.write_status(analysis, decision.status)
-        if written is not analysis:
-            self._objects.notify(analysis, decision.notices)
-        return written
 
 
 def _input(analysis: AIAnalysis, remediation: RemediationRequest | None) -> Mapping[str, Any]:

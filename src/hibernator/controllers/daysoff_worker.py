@@ -7,7 +7,7 @@ import icalendar  # noqa: F401 — before the limits, so that it counts for no q
 import recurring_ical_events  # noqa: F401 — likewise
 
 from hibernator.kube.child_worker import run
-from hibernator.schedule.daysoff import read_dates
+from hibernator.schedule.holidays import read_dates
 
 
 def answer(question: Mapping[str, Any]) -> dict[str, Any]:

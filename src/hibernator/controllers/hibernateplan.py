@@ -7,30 +7,31 @@ saves work: a new process finds all of it again.
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Final
 
 import structlog
 from whenever import Instant
 
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
-from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.api.plan_checks import check_plan
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleException
-from hibernator.audit.spool import AuditSpool
-from hibernator.audit.trail import Trail
-from hibernator.controllers import journal_audit, shared
-from hibernator.controllers.daysoff import DaysOffBook
-from hibernator.controllers.hibernateplan_clock import clockwise, exception_entries, lay_out
-from hibernator.controllers.hibernateplan_connectors import Lending
-from hibernator.controllers.hibernateplan_exceptions import PlanExceptions
+from hibernator.controllers import shared
 from hibernator.controllers.hibernateplan_keeping import Held, Keeping, due, due_at, job_of, slept_at
-from hibernator.controllers.hibernateplan_metrics import TARGET_FAILURES, count
 from hibernator.controllers.hibernateplan_progress import SLICE, Attempt, Progress, Step, attempt_of, current
 from hibernator.controllers.hibernateplan_restore import RestoreData
 from hibernator.controllers.hibernateplan_runs import FAILURES, Runner
+from hibernator.controllers.hibernateplan_sources import (
+    Lending,
+    PlanExceptions,
+    clockwise,
+    exception_entries,
+    in_force,
+    lay_out,
+)
+from hibernator.controllers.journal_audit import farewell
 from hibernator.controllers.means import Means
+from hibernator.controllers.metrics import TARGET_FAILURES, count
 from hibernator.controllers.strays import Strays
 from hibernator.decisions.hibernateplan import decide
 from hibernator.decisions.hibernateplan_case import (
@@ -41,24 +42,18 @@ from hibernator.decisions.hibernateplan_case import (
     Run,
     Seen,
     is_deleted,
-    only_looks,
+    is_dry_run,
 )
-from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL
+from hibernator.decisions.hibernateplan_restore import PLAN_LABEL
 from hibernator.decisions.hibernateplan_status import Outcome, standing
 from hibernator.executors.registry import Registry
 from hibernator.kube.cache import Cache
-from hibernator.kube.client import Client
-from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, For, Key, Result, Watches
-from hibernator.kube.events import Recorder
-from hibernator.kube.metrics import Metrics
-from hibernator.kube.objects import Objects
 from hibernator.kube.patch import encode
+from hibernator.kube.reconciler import Pass, Reconciler
 from hibernator.kube.together import together
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.problems import check_schedule
-
-RESTORE_MAPS: Final = Kind(Object, "", "v1", "ConfigMap", "configmaps")  # without the data
 
 log = structlog.get_logger(__name__)
 _Problems = tuple[Problem, ...]
@@ -75,96 +70,77 @@ class _Memory:
     laid_out: tuple[object, PlanTimeline, tuple[str, ...]] | None = None
     problems: tuple[int, _Problems, _Problems] | None = None
     kept_asleep: Instant | None = None
-    told: str = ""  # the version of the plan that the audit trail knows
+    later: float = float("inf")  # seconds until more of what is kept can go
 
 
-class PlanReconciler:
+class PlanReconciler(Reconciler[HibernatePlan, Seen, Decision]):
     def __init__(
         self,
-        client: Client,
-        plans: Cache[HibernatePlan],
-        exceptions: PlanExceptions,
-        days_off: DaysOffBook,
-        restore_maps: Cache[Object],
+        means: Means,
         *,
+        exceptions: PlanExceptions,
+        restore_maps: Cache[Object],
         registry: Registry,
-        recorder: Recorder,
-        clock: Clock,
-        metrics: Metrics,
-        trail: Trail,
-        spool: AuditSpool,
         strays: Strays,
         lending: Lending,
     ) -> None:
-        self._plans = plans
+        super().__init__(means.parts(shared.plans(means.caches)), decide)
         self._exceptions = exceptions
-        self._days_off = days_off
-        self._restore = RestoreData(client)
+        self._days_off = means.days_off
+        self._restore = RestoreData(means.client)
         self._runner = Runner(registry, self._restore)
         self._keeping = Keeping(self._restore, self._runner, restore_maps)
-        self._objects = Objects(client, plans, recorder)
-        self._clock = clock
-        self._metrics = metrics
-        self._trail = trail
-        self._spool = spool
+        self._metrics = means.metrics
+        self._spool = means.spool
         self._strays = strays
         self._lending = lending
         self._memories: dict[Key, _Memory] = {}
 
     async def reconcile(self, key: Key) -> Result:
-        plan = self._plans.get(*key)
-        if plan is None:
-            self._memories.pop(key, None)
-            return Result()
-        if self._days_off.awaits(key.namespace, plan.spec.schedule.holidays) and not is_deleted(plan):
-            return Result()  # what is read of them brings the next look
-        memory = self._memories.get(key)
-        if memory is None or memory.uid != plan.metadata.uid:
-            memory = self._memories[key] = _Memory(plan.metadata.uid)
         try:
-            return await self._pass(plan, memory)
+            return await super().reconcile(key)
         except BaseException:
             # What was written is not known, also where a time-out or the end of the lease cut the pass short.
-            memory.held.forget()
+            if memory := self._memories.get(key):
+                memory.held.forget()
             raise
 
-    async def _pass(self, plan: HibernatePlan, memory: _Memory) -> Result:
-        now = self._clock.now()
-        if FINALIZER not in plan.metadata.finalizers:
-            if is_deleted(plan):
-                return Result()
-            plan = await self._objects.write_metadata(
-                plan, {"finalizers": [*plan.metadata.finalizers, FINALIZER]}
-            )
-        # The last process may have died before it could do this.
-        later = await self._forget_woken(plan, memory.held, now)
-        seen = await self._gather(plan, memory, now)
-        decision = decide(seen, now)
-        if decision.release:
-            await self._objects.read_again(plan)
-            return await self._release(plan, memory)
-        written = await self._objects.write_status(plan, decision.status)
-        if written is not plan:
-            self._objects.notify(plan, decision.notices)
-            count(self._metrics, plan.status, decision.status)
-        if written is plan and decision.runs:
-            await self._objects.read_again(plan)
-        plan = written
-        self._tell(plan, memory)
-        if not only_looks(plan):
+    async def forget(self, key: Key) -> None:
+        self._memories.pop(key, None)
+
+    async def perform(self, one: Pass[HibernatePlan, Seen, Decision]) -> HibernatePlan | None:
+        found = one.found
+        if one.decision.release:
+            await self.objects.read_again(found)
+            await self._release(found, self._memories[one.key])
+            return None
+        if FINALIZER in found.metadata.finalizers:
+            return found
+        return await self.objects.write_metadata(
+            found, {"finalizers": [*found.metadata.finalizers, FINALIZER]}
+        )
+
+    async def follow(self, one: Pass[HibernatePlan, Seen, Decision]) -> float:
+        plan, decision, now, memory = one.found, one.decision, one.now, self._memories[one.key]
+        if one.wrote:
+            count(self._metrics, one.seen.plan.status, plan.status)
+        elif decision.runs:
+            await self.objects.read_again(plan)
+        if not is_dry_run(plan):
             memory.outcomes.clear()
-        later = min(later, await self._forget_woken(plan, memory.held, now))
         later = min(
-            later, await self._strays.settle(plan, memory.held, self._runner, self._objects.read_again, now)
+            memory.later,
+            await self._forget_woken(plan, memory.held, now),
+            await self._strays.settle(plan, memory.held, self._runner, self.objects.read_again, now),
         )
         after = await self._work(plan, memory, decision, now)
-        return Result(min(after, later, await self._keep_asleep(plan, memory, now)))
+        return min(after, later, await self._keep_asleep(plan, memory, now))
 
     async def _forget_woken(self, plan: HibernatePlan, held: Held, now: Instant) -> float:
         """Drop what is kept of targets that are awake; the seconds until more of it can go."""
         names = await self._keeping.woken(plan, held, now)
         if names:
-            await self._objects.read_again(plan)
+            await self.objects.read_again(plan)
         return min([await self._keeping.drop(plan, held, name, now) for name in names], default=float("inf"))
 
     def kept(self, key: Key) -> Collection[str] | None:
@@ -172,7 +148,17 @@ class PlanReconciler:
         memory = self._memories.get(key)
         return memory.held.items if memory and memory.held.stored is not None else None
 
-    async def _gather(self, plan: HibernatePlan, memory: _Memory, now: Instant) -> Seen:
+    async def gather(self, key: Key, plan: HibernatePlan, now: Instant) -> Seen | Result:
+        if is_deleted(plan):
+            if FINALIZER not in plan.metadata.finalizers:
+                return Result()
+        elif self._days_off.awaits(key.namespace, plan.spec.schedule.holidays):
+            return Result()  # what is read of them brings the next look
+        memory = self._memories.get(key)
+        if memory is None or memory.uid != plan.metadata.uid:
+            memory = self._memories[key] = _Memory(plan.metadata.uid)
+        # The last process may have died before it could do this.
+        memory.later = await self._forget_woken(plan, memory.held, now)
         stored, broken = await self._keeping.stored(plan, memory.held, now)
         about_time, others = self._problems(plan, memory)
         problems = (*about_time, *others, *self._lending.problems(plan), *broken)
@@ -180,13 +166,13 @@ class PlanReconciler:
         active = self._exceptions.active(name)
         clock: Clockwise | None = None
         troubles: tuple[str, ...] = ()
-        if not only_looks(plan) and memory.looked:
+        if not is_dry_run(plan) and memory.looked:
             memory.looked = None
             memory.outcomes.clear()
         if not about_time:
             timeline, troubles = self._timeline(plan, memory, active)
             clock = clockwise(timeline, now)
-            if only_looks(plan) and memory.looked != (plan.metadata.generation, clock.wanted):
+            if is_dry_run(plan) and memory.looked != (plan.metadata.generation, clock.wanted):
                 memory.looked = plan.metadata.generation, clock.wanted
                 memory.outcomes.clear()
         by_name = {target.name: target for target in plan.spec.targets}
@@ -202,12 +188,14 @@ class PlanReconciler:
             ),
             outcomes=current(plan, memory.outcomes),
             exceptions=exception_entries((*active, *self._exceptions.last(name))),
+            in_force=in_force(active),
             strays=tuple(one.key for one in out_of_place if one.woken_by is None),
             woken=self._strays.woken(plan, memory.held),
             problems=problems,
             unreadable=bool(broken),
             troubles=troubles,
-            recorded=journal_audit.recorded(self._trail, PLANS, plan, plan.status.journal),
+            unconfirmed=tuple(f"{name}: {why}" for name, why in sorted(memory.held.unconfirmed.items())),
+            recorded=self.journals.recorded(plan),
         )
 
     def _problems(self, plan: HibernatePlan, memory: _Memory) -> tuple[_Problems, _Problems]:
@@ -242,10 +230,12 @@ class PlanReconciler:
         steps = await together(self._run(plan, memory, run, now, share) for run in decision.runs)
         for run, step in zip(decision.runs, steps, strict=True):
             memory.outcomes[run.name] = attempt_of(plan, run.name), step.outcome
-            if step.outcome.state != "working":
-                memory.held.progress.pop(run.name, None)
             if step.outcome.state == "done" and run.operation == "Wake":
                 memory.held.woken[run.name] = plan.status.cycle or 0
+                if progress := memory.held.progress.get(run.name):
+                    memory.held.mine[run.name] = frozenset(progress.mine)
+            if step.outcome.state != "working":
+                memory.held.progress.pop(run.name, None)
         return min(decision.after, *(step.after for step in steps))
 
     async def _run(self, plan: HibernatePlan, memory: _Memory, run: Run, now: Instant, share: int) -> Step:
@@ -270,7 +260,7 @@ class PlanReconciler:
         watched = {
             name: pause
             for name, one in (memory.held.stored or {}).items()
-            if resting and (pause := self._runner.looks_again(one.kept.target.type))
+            if resting and (pause := self._runner.check_every(one.kept.target.type))
         }
         if not watched:
             memory.kept_asleep = None
@@ -287,21 +277,13 @@ class PlanReconciler:
         memory.kept_asleep = last
         return pause - (now - last).total("seconds")
 
-    async def _release(self, plan: HibernatePlan, memory: _Memory) -> Result:
+    async def _release(self, plan: HibernatePlan, memory: _Memory) -> None:
         if LEAVE_ASLEEP in plan.metadata.annotations:
             for stored in (memory.held.stored or {}).values():
                 await self._restore.leave(stored)
-        told = journal_audit.events(PLANS, plan, plan.status.journal)
-        await journal_audit.farewell(self._spool, PLANS, plan, told)
+        await farewell(self._spool, PLANS, plan)
         others = [one for one in plan.metadata.finalizers if one != FINALIZER]
-        await self._objects.write_metadata(plan, {"finalizers": others})
-        return Result()
-
-    def _tell(self, plan: HibernatePlan, memory: _Memory) -> None:
-        """Tell the audit trail of what the status knows; to tell it again costs nothing."""
-        version = plan.metadata.resource_version
-        if memory.told != version and journal_audit.record(self._trail, PLANS, plan, plan.status.journal):
-            memory.told = version
+        await self.objects.write_metadata(plan, {"finalizers": others})
 
 
 def plan_controller(means: Means, *, registry: Registry, strays: Strays) -> Controller:
@@ -309,20 +291,13 @@ def plan_controller(means: Means, *, registry: Registry, strays: Strays) -> Cont
     plans = shared.plans(means.caches)
     exceptions = shared.exceptions(means.caches)
     lending = Lending(means.caches, plans)
-    restore_maps = means.caches.of(RESTORE_MAPS, label_selector=f"{LABEL}=true")
+    restore_maps = shared.restore_maps(means.caches)
     restore_maps.index(shared.BY_PLAN, lambda one: map("/".join, _of_restore_data(one)))
     reconciler = PlanReconciler(
-        means.client,
-        plans,
-        PlanExceptions(exceptions),
-        means.days_off,
-        restore_maps,
+        means,
+        exceptions=PlanExceptions(exceptions),
+        restore_maps=restore_maps,
         registry=registry,
-        recorder=means.recorder,
-        clock=means.clock,
-        metrics=means.metrics,
-        trail=means.trail,
-        spool=means.spool,
         strays=strays,
         lending=lending,
     )
@@ -332,18 +307,15 @@ def plan_controller(means: Means, *, registry: Registry, strays: Strays) -> Cont
             controller.queue.add(Key(plan.metadata.namespace, plan.metadata.name))
 
     means.days_off.on_change(holidays_changed)
-    controller = Controller(
+    controller = means.controller(
         "hibernateplan",
         reconciler.reconcile,
-        sources=[
+        [
             For(plans),
             Watches(exceptions, lambda one: (Key(one.metadata.namespace, one.spec.plan_ref.name),)),
             Watches(restore_maps, _of_restore_data),
             *lending.sources,
         ],
-        clock=means.clock,
-        metrics=means.metrics,
-        workers=means.workers,
     )
     strays.kept = reconciler.kept
     strays.tell(controller.queue.add)

@@ -21,7 +21,7 @@ from hibernator.controllers.hibernateplan_runs import Runner
 from hibernator.decisions.hibernateplan_case import Run
 from hibernator.decisions.hibernateplan_keeping import is_woken, missing, strangers
 from hibernator.decisions.hibernateplan_status import last_operation, last_result, standing, states
-from hibernator.executors.protocol import ExecutorError, Job
+from hibernator.executors.protocol import ExecutorError, Job, Permanent
 from hibernator.kube.cache import Cache
 from hibernator.kube.store import order
 
@@ -37,6 +37,9 @@ class Held:
     stored: dict[str, Stored] | None = None
     progress: dict[str, Progress] = field(default_factory=dict)
     woken: dict[str, int] = field(default_factory=dict)  # targets that this process has woken, in which cycle
+    mine: dict[str, frozenset[str]] = field(default_factory=dict)  # their items that may be woken once more
+    unconfirmed: dict[str, str] = field(default_factory=dict)  # targets, and why they may be asleep still
+    dropped: set[str] = field(default_factory=set)  # uids of ConfigMaps that the watch may still show
 
     @property
     def items(self) -> frozenset[str]:
@@ -47,6 +50,9 @@ class Held:
         self.stored = None
         self.progress.clear()
         self.woken.clear()
+        self.mine.clear()
+        self.unconfirmed.clear()
+        self.dropped.clear()
 
 
 class Keeping:
@@ -62,7 +68,9 @@ class Keeping:
         known = {
             one.metadata.name: one.metadata for one in self._maps.find(shared.BY_PLAN, f"{namespace}/{name}")
         }
-        if held.stored is not None and _was_changed(held.stored, known, self._maps.seen):
+        held.dropped &= {one.uid for one in known.values()}
+        left = {name: one for name, one in known.items() if one.uid not in held.dropped}
+        if held.stored is not None and _was_changed(held.stored, left, self._maps.seen):
             held.forget()
         if held.stored is None:
             quiet = plan.status.current_operation is None and standing(plan.status, ()) == "Awake"
@@ -113,15 +121,20 @@ class Keeping:
                         stored[name] = await self._runner.note_woken(job, stored[name])
                     return left
             failed: Mapping[str, ExecutorError] = {}
-            if lingers is not None or held.woken.get(name) != job.cycle:
-                failed = await self._runner.confirm(job, kept)
+            woke_it = held.woken.get(name) == job.cycle
+            if lingers is not None or not woke_it:
+                failed = await self._runner.confirm(job, kept, held.mine.get(name, ()) if woke_it else ())
         except ExecutorError as error:
             failed = {name: error}
+        held.unconfirmed.pop(name, None)
         if failed:
             item, why = next(iter(failed.items()))
             log.warning("restore data is kept: not everything is known to be awake", item=item, why=str(why))
+            if isinstance(why, Permanent):
+                held.unconfirmed[name] = str(why)
             return CONFIRM_SECONDS
         await self._restore.drop(stored[name])
+        held.dropped |= {part.found.metadata.uid for part in stored[name].parts.values()}
         del stored[name]
         return float("inf")
 
@@ -148,7 +161,7 @@ def job_of(plan: HibernatePlan, run: Run, stored: Mapping[str, Stored], now: Ins
 
 
 def _was_changed(stored: Mapping[str, Stored], known: Mapping[str, ObjectMeta], seen: int) -> bool:
-    """Whether somebody else has written to what we hold, as far as the watch has come."""
+    """Whether someone else has written to what we hold, as far as the watch has come."""
     held = {
         part.found.metadata.name: part.found.metadata
         for one in stored.values()
@@ -160,19 +173,18 @@ def _was_changed(stored: Mapping[str, Stored], known: Mapping[str, ObjectMeta], 
     return any(
         name not in held or order(theirs.resource_version) > order(held[name].resource_version)
         for name, theirs in known.items()
-        if not theirs.deletion_timestamp
     )
 
 
 def due(stored: Mapping[str, Stored], now: Instant) -> frozenset[str]:
     """The targets with items that have stayed awake for long enough."""
-    return frozenset(name for name, one in stored.items() if (at := one.kept.looks_at) and at <= now)
+    return frozenset(name for name, one in stored.items() if (at := one.kept.next_check) and at <= now)
 
 
 def due_at(stored: Mapping[str, Stored], now: Instant) -> Instant | None:
     """When the next of those that stay awake for now may sleep."""
-    looks = (one.kept.looks_at for one in stored.values())
-    return min((at for at in looks if at and at > now), default=None)
+    checks = (one.kept.next_check for one in stored.values())
+    return min((at for at in checks if at and at > now), default=None)
 
 
 def _finished(plan: HibernatePlan, name: str, now: Instant) -> Instant:

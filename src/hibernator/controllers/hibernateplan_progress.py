@@ -15,7 +15,7 @@ from hibernator.decisions.hibernateplan_status import Outcome, states
 from hibernator.executors.protocol import ExecutorError, Job, Permanent, Saved, Throttled
 
 SLICE: Final = 250  # items of a plan between two writes of its status
-TOLD: Final = 3  # items that a message names
+MOST_NAMED: Final = 3  # items that a message names
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,21 @@ class Progress:
     share: int = SLICE  # of the slice, when several targets are worked on
     resting: tuple[Instant, Outcome, float] | None = None  # since when, what was said, and for how long
     settles_since: Instant | None = None
+    mine: set[str] = field(default_factory=set)  # what was covered, or bore a mark of the plan, at a cloud
+    released: dict[str, Instant] = field(default_factory=dict)  # what was woken, and is looked at again later
     saving: Saving = field(default_factory=Saving)
     notes: str = ""  # about items that are left as they are
+    said: list[str] = field(default_factory=list)  # by items, when they were worked on
 
     @property
     def items(self) -> ItemCount:
         total = self.done + self.skipped + len(self.failed) + len(self.todo)
         return ItemCount(total=total, done=self.done, failed=len(self.failed), skipped=self.skipped)
+
+    @property
+    def all_notes(self) -> str:
+        more = f"And {len(self.said) - MOST_NAMED} more." if len(self.said) > MOST_NAMED else ""
+        return " ".join(filter(None, (self.notes, *sorted(self.said)[:MOST_NAMED], more)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +82,8 @@ def left_words(entries: Mapping[str, Entry], found: Iterable[Item] = ()) -> str:
     left = sum(entry.was is None and entry.awake_until is None for entry in entries.values())
     before = f"{left} {'is' if left == 1 else 'are'} left as before." if left else ""
     wrong = [f"{item.key}: {item.trouble}" for item in found if item.trouble]
-    more = f"And {len(wrong) - TOLD} more." if len(wrong) > TOLD else ""
-    return " ".join(filter(None, (before, staying.words(entries), *wrong[:TOLD], more)))
+    more = f"And {len(wrong) - MOST_NAMED} more." if len(wrong) > MOST_NAMED else ""
+    return " ".join(filter(None, (before, staying.words(entries), *wrong[:MOST_NAMED], more)))
 
 
 def waiting(job: Job, progress: Progress, error: Throttled) -> Step:
@@ -86,7 +94,7 @@ def waiting(job: Job, progress: Progress, error: Throttled) -> Step:
 
 
 def failure(progress: Progress) -> Outcome:
-    named = [f"{key}: {error}" for key, error in sorted(progress.failed.items())[:TOLD]]
+    named = [f"{key}: {error}" for key, error in sorted(progress.failed.items())[:MOST_NAMED]]
     more = len(progress.failed) - len(named)
     message = " ".join(named) + (f" And {more} more." if more else "")
     hopeless = all(isinstance(error, Permanent) for error in progress.failed.values())

@@ -1,4 +1,4 @@
-"""Restore data in the API server: ConfigMaps that nobody loses by accident.
+"""Restore data in the API server: ConfigMaps that no one loses by accident.
 
 They have no owner, because a deletion in the foreground takes what is owned first, and the plan's sleepers
 are woken from these. They have a finalizer, because a `kubectl delete configmaps --all` must not cost the

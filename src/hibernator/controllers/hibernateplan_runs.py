@@ -16,7 +16,7 @@ import structlog
 from hibernator.api.hibernateplan import Target
 from hibernator.api.planstatus import ItemCount, Operation
 from hibernator.controllers.hibernateplan_progress import (
-    TOLD,
+    MOST_NAMED,
     Progress,
     Step,
     failure,
@@ -28,7 +28,16 @@ from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
 from hibernator.decisions import staying
 from hibernator.decisions.hibernateplan_restore import Entry, Kept, Saving, merge, released
 from hibernator.decisions.hibernateplan_status import Outcome
-from hibernator.executors.protocol import Executor, ExecutorError, Item, Job, Permanent, Saved, Throttled
+from hibernator.executors.protocol import (
+    Executor,
+    ExecutorError,
+    Item,
+    Job,
+    Permanent,
+    Saved,
+    Throttled,
+    Underway,
+)
 from hibernator.executors.registry import Registry
 from hibernator.kube.together import together
 
@@ -54,7 +63,7 @@ class Runner:
         if progress.resting:
             since, outcome, seconds = progress.resting
             left = seconds - (job.now - since).total("seconds")
-            if 0 < left <= seconds:  # more is left only if somebody has set the clock back
+            if 0 < left <= seconds:  # more is left only if someone has set the clock back
                 return Step(outcome, left)
         step = await self._slice(job, operation, stored, progress)
         if operation == "Wake" and step.outcome.state in FAILURES:
@@ -121,11 +130,15 @@ class Runner:
             log.warning("what a target covers cannot be read", target=job.target.name, why=str(error))
             return ()
 
-    async def confirm(self, job: Job, kept: Kept) -> dict[str, ExecutorError]:
-        """Make sure that everything kept is awake since this cycle: wake what is not. Says what failed."""
+    async def confirm(self, job: Job, kept: Kept, trusted: Collection[str] = ()) -> dict[str, ExecutorError]:
+        """Make sure that everything kept is awake since this cycle: wake what is not. Says what failed.
+
+        What is `trusted` bore a mark of the plan when this process woke it, which took the mark off.
+        """
         executor = self._registry[job.target.type]
         failed: dict[str, ExecutorError] = {}
         todo = await self._to_wake(executor, job, kept)
+        todo = [replace(item, covered=item.covered or item.key in trusted) for item in todo]
         await self._each(job, todo, lambda item: executor.wake(job, item), failed)
         return failed
 
@@ -143,15 +156,15 @@ class Runner:
         return self._registry[type_].lingers
 
     async def keep_asleep(self, job: Job, kept: Kept) -> dict[str, ExecutorError]:
-        """Put to sleep again what somebody else has woken, for the kinds that ask for it."""
+        """Put to sleep again what someone else has woken, for the kinds that ask for it."""
         executor = self._registry[job.target.type]
         failed: dict[str, ExecutorError] = {}
         await self._each(job, _saved(kept.sleeping), lambda item: executor.sleep(job, item), failed)
         return failed
 
-    def looks_again(self, type_: str) -> float | None:
+    def check_every(self, type_: str) -> float | None:
         try:
-            return self._registry[type_].looks_again
+            return self._registry[type_].check_every
         except ExecutorError:
             return None
 
@@ -164,7 +177,7 @@ class Runner:
         known: dict[str, Entry] = {}
         if before:
             gone = released(before.kept, job.target, found)
-            await self._release(job, before.kept.target, gone)
+            await self._release(job, before.kept.target, gone, progress)
             known = {key: entry for key, entry in before.kept.entries.items() if key not in gone}
         # What sleeps although it is not to, and of which only its own mark knows.
         marked = [item for item in found if item.asleep and item.awake_until and item.key not in known]
@@ -172,6 +185,7 @@ class Runner:
             job,
             job.target,
             {item.key: Entry(cycle=job.cycle, was=dict(item.restore or {})) for item in marked},
+            progress,
         )
         entries = merge(known, found, job.cycle, executor.identity)
         kept = Kept(target=job.target, entries=entries)
@@ -222,34 +236,54 @@ class Runner:
         try:
             found = await executor.discover(replace(job, target=wanted))
         except Permanent:
-            # It cannot be told. Then what slept by the very same words is woken by them.
+            # It cannot be known. Then what slept by the very same words is woken by them.
             return keys if wanted == job.target else ()
         return {item.key for item in found}
 
-    async def _release(self, job: Job, target: Target, gone: dict[str, Entry]) -> None:
-        """Wake what the plan does not cover any more, or is to stay awake, before it is forgotten."""
+    async def _release(self, job: Job, target: Target, gone: dict[str, Entry], progress: Progress) -> None:
+        """Wake what the plan does not cover any more, or is to stay awake, before it is forgotten.
+
+        If writes have no preconditions, all of it is looked at once more when none of the sleep can come any
+        more; until then it stays in the restore data.
+        """
         if not gone:
             return
         executor = self._registry[target.type]
         was = replace(job, target=target, wanted=job.target)
         todo = await self._to_wake(executor, was, Kept(target=target, entries=gone))
+        known = progress.released
+        todo = [replace(item, covered=item.covered or item.key in known) for item in todo if item.key in gone]
         failed: dict[str, ExecutorError] = {}
-        await self._each(
-            job, [item for item in todo if item.key in gone], lambda item: executor.wake(was, item), failed
-        )
+        await self._each(job, todo, lambda item: executor.wake(was, item), failed)
+        mine = [item.key for item in todo if item.covered and item.key not in failed]
+        progress.released = {key: known.get(key, job.now) for key in mine}
         for error in failed.values():
             raise error
+        if executor.lingers is None or not mine:
+            return
+        waited = (job.now - max(progress.released.values())).total("seconds")
+        if 0 <= waited < executor.lingers:
+            left = "1 item that is" if len(mine) == 1 else f"{len(mine)} items that are"
+            message = f"{left} covered no more could be put to sleep by a late request."
+            raise Underway(message, retry_after=executor.lingers - waited)
 
     async def _act(
-        self, job: Job, act: Callable[[Job, Saved], Awaitable[None]], progress: Progress
+        self, job: Job, act: Callable[[Job, Saved], Awaitable[str | None]], progress: Progress
     ) -> Throttled | None:
         batch, rest = progress.todo[: progress.share], progress.todo[progress.share :]
         failed: dict[str, ExecutorError] = {}
-        await self._each(job, batch, lambda item: act(job, item), failed)
+
+        async def noting(item: Saved) -> None:
+            if note := await act(job, item):
+                progress.said.append(note)
+
+        await self._each(job, batch, noting, failed)
         throttled = {key: error for key, error in failed.items() if isinstance(error, Throttled)}
         progress.failed |= {key: error for key, error in failed.items() if key not in throttled}
         finished = [item for item in batch if item.key not in failed]
         progress.done += len(finished)
+        if self.lingers(job.target.type) is not None:
+            progress.mine |= {item.key for item in finished if item.covered}
         progress.settling += finished
         progress.todo = [item for item in batch if item.key in throttled] + rest
         return max(throttled.values(), key=lambda error: error.patience, default=None)
@@ -258,7 +292,7 @@ class Runner:
         self,
         job: Job,
         items: Iterable[Saved],
-        act: Callable[[Saved], Awaitable[None]],
+        act: Callable[[Saved], Awaitable[object]],
         failed: dict[str, ExecutorError],
     ) -> None:
         turns = self._turns.setdefault(job.namespace, asyncio.Semaphore(AT_ONCE))
@@ -291,7 +325,7 @@ class Runner:
             progress.settles_since = progress.settles_since or job.now
             waited = (job.now - progress.settles_since).total("seconds")
             if progress.settling and waited >= patience:
-                names = ", ".join(item.key for item in progress.settling[:TOLD])
+                names = ", ".join(item.key for item in progress.settling[:MOST_NAMED])
                 late = "1 item has" if len(progress.settling) == 1 else f"{len(progress.settling)} items have"
                 message = f"{late} not settled within {patience:g} s: {names}."
                 return Step(Outcome(state="failed", items=progress.items, message=message))
@@ -302,8 +336,8 @@ class Runner:
                 return Step(working, min(SETTLE_SECONDS, patience - waited))
         state = "asleep" if operation == "Sleep" else "awake"
         message = f"{'1 item is' if progress.done == 1 else f'{progress.done} items are'} {state}."
-        if progress.notes:
-            message += f" {progress.notes}"
+        if notes := progress.all_notes:
+            message += f" {notes}"
         elif operation == "Wake" and not progress.done:
             message = "Nothing of it was asleep."
         elif not progress.done:
@@ -323,7 +357,7 @@ class Runner:
 
         failed: dict[str, ExecutorError] = {}
         await self._each(job, batch, ask, failed)
-        # Those still awake go to the end of the line, so that everybody is asked in turn.
+        # Those still awake go to the end of the line, so that everyone is asked in turn.
         return rest + [item for item in batch if item.key in unsettled | failed.keys()]
 
     async def _forget_woken(self, job: Job, stored: dict[str, Stored], progress: Progress) -> None:

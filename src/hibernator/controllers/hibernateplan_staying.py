@@ -6,7 +6,6 @@ which finds them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final
 
 from whenever import Instant
 
@@ -18,12 +17,10 @@ from hibernator.controllers.hibernateplan_restore import Stored
 from hibernator.controllers.shared import BY_PLAN
 from hibernator.decisions.sleepmark import LABEL, Mark, read_mark
 from hibernator.decisions.staying import EXCLUDE, FORCE_AWAKE, wants_to_be_awake
-from hibernator.executors.sleepers import USUAL
+from hibernator.executors.sleepers import BUILT_INS
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Key
-
-_BUILT_IN: Final = frozenset(where.kind.resource for where in USUAL if where.kind.group in {"apps", "batch"})
 
 
 class Staying:
@@ -44,7 +41,7 @@ class Staying:
     def watch(self, kinds: Iterable[Kind[Object]]) -> None:
         """Follow the sleepers of these kinds, as far as the cluster has them."""
         for kind in kinds:
-            known = kind.resource in _BUILT_IN or self._definitions.get("", kind.resource)
+            known = kind.resource in BUILT_INS or self._definitions.get("", kind.resource)
             if kind.resource in self._caches or not known:
                 continue
             cache = Cache(self._client, partial(kind), self._namespace, label_selector=LABEL)

@@ -1,43 +1,93 @@
-"""What the audit trail is told about an object with a journal: every entry, again on each pass.
+"""From the journal of an object to the audit trail: every entry, again on each change.
 
-The number of an entry and its time were given to it in the write that made it, so that whoever tells it
-builds the same id, and the trail keeps it once. Numbers alone would not do: after a restore of etcd from a
-backup they are given a second time, to what happens then.
+What names an entry was given to it in the write that made it, so that every pass builds the same id, and the
+trail keeps it once. Numbers alone would not do: after a restore of etcd from a backup they are given a second
+time, to what happens then.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, Generic, TypeVar, get_args
 
-import msgspec
 from whenever import Instant
 
+from hibernator.api.aianalysis import ANALYSES
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object, Transition
+from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
+from hibernator.api.remediationrequest import REMEDIATIONS
+from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.audit.asked import deleter
-from hibernator.audit.event import OPERATOR, AuditEvent, Resource, event, person, transition_id
+from hibernator.audit.database import AuditUnavailable
+from hibernator.audit.event import OPERATOR, AuditEvent, Channel, Resource, event, person, transition_id
 from hibernator.audit.spool import AuditSpool
 from hibernator.audit.trail import Trail
 from hibernator.audit.types import EVENT_TYPES
-from hibernator.decisions.approval import fingerprint
-from hibernator.decisions.author import author
-from hibernator.decisions.journal import USER
+from hibernator.decisions import (
+    aianalysis,
+    remediationapprovalrequest,
+    remediationrequest,
+    scheduleexception_status,
+)
+from hibernator.decisions.journal import CHANNEL, USER
 
-_BY_SOMEBODY: Final = frozenset({"created", "changed", "paused", "resumed", "suspended", "retried"})
+T = TypeVar("T", bound=Object)
+
+# What only people do: where no name is with it, it is not known who.
+_BY_PEOPLE: Final = frozenset({"created", "changed", "paused", "resumed", "suspended", "retried"})
+_CHANNELS: Final[dict[str, Channel]] = {channel: channel for channel in get_args(Channel)}
+# Kinds that had no journal at first. All that happens to one of their objects belongs together.
+_LATER: Final[Mapping[str, Callable[[Any], Sequence[Transition]]]] = {
+    EXCEPTIONS.kind: scheduleexception_status.journal_of,
+    ANALYSES.kind: aianalysis.journal_of,
+    APPROVAL_REQUESTS.kind: remediationapprovalrequest.journal_of,
+    REMEDIATIONS.kind: remediationrequest.journal_of,
+}
 
 
-def record(trail: Trail, kind: Kind[Any], found: Object, journal: Sequence[Transition]) -> bool:
-    """Tell everything; False when something did not fit in and must be told again."""
-    known = recorded(trail, kind, found, journal)
-    untold = [one for one in journal if one.number not in known]
-    told = [trail.record(one) for one in events(kind, found, untold)]
-    return all(told)
+class Records(Generic[T]):
+    """What the audit trail has of the objects of one kind."""
+
+    def __init__(self, trail: Trail, kind: Kind[T]) -> None:
+        self._trail = trail
+        self._kind = kind
+        self._versions: dict[tuple[str, str], str] = {}  # that were recorded
+
+    def recorded(self, found: T) -> frozenset[int]:
+        """The numbers of those entries of its journal that are durable."""
+        uid = found.metadata.uid
+        return frozenset(
+            one.number
+            for one in journal_of(self._kind, found)
+            if self._trail.has(transition_id(uid, _type(self._kind, one), *_identity(one)))
+        )
+
+    def record(self, found: T) -> None:
+        """Record its journal. What does not fit in is recorded on a later pass, which the trail asks for."""
+        metadata = found.metadata
+        key = metadata.namespace, metadata.name
+        if self._versions.get(key) == metadata.resource_version:
+            return
+        recorded = [self._trail.has(one.id) or self._trail.record(one) for one in events(self._kind, found)]
+        if all(recorded):
+            self._versions[key] = metadata.resource_version
+
+    async def record_now(self, found: T) -> bool:
+        """Record its journal, and wait until it is durable; False while the database is away."""
+        try:
+            await self._trail.record_now(*events(self._kind, found))
+        except AuditUnavailable:
+            return False
+        return True
+
+    def forget(self, namespace: str, name: str) -> None:
+        self._versions.pop((namespace, name), None)
 
 
-async def farewell(spool: AuditSpool, kind: Kind[Any], found: Object, told: Iterable[AuditEvent]) -> None:
-    """Tell of the end of an object, and of all that its status still knows, before both are gone.
+async def farewell(spool: AuditSpool, kind: Kind[Any], found: Object) -> None:
+    """Record the deletion of an object, and all that its journal still has, before both are gone.
 
-    This is waited for, because nobody can tell it again; but not for the database, because nobody could
-    delete anything while that is away.
+    This is waited for, because nothing else could record it later; but not for the database, because nothing
+    could be deleted while that is away.
     """
     deleted = found.metadata.deletion_timestamp
     if deleted is None:
@@ -45,72 +95,59 @@ async def farewell(spool: AuditSpool, kind: Kind[Any], found: Object, told: Iter
     about, at = Resource.of(kind, found), Instant(deleted)
     by = person(deleter(await spool.asked(about.uid), at, at))
     type_, identity = f"{kind.kind.lower()}.deleted", of_deletion(found)
-    await spool.keep(*told, event(type_, about, at=at, identity=identity, actor=by, channel="api"))
+    together = correlation(kind, found)
+    end = event(type_, about, at=at, identity=identity, actor=by, channel="api", correlation_id=together)
+    await spool.keep(*events(kind, found), end)
 
 
 def of_deletion(found: Object) -> tuple[str, ...]:
     """What sets this deletion apart from another one of the same object.
 
     A restore of etcd from a backup brings objects back with their uid, and they can be deleted once more.
-    What goes at once, without a finalizer, has no time of its deletion that all who tell of it know.
+    What goes at once, without a finalizer, has no time of deletion that everything that records it knows.
     """
     deleted = found.metadata.deletion_timestamp
     return (Instant(deleted).format_iso(),) if deleted else ()
 
 
-def changed(
-    kind: Kind[Any], found: Object, spec: msgspec.Struct, at: Instant, correlation_id: str = ""
-) -> Iterator[AuditEvent]:
-    """That the spec was changed, for a kind without a journal: the number of its generation says so.
-
-    After a restore of etcd the same number is given to another change. So the spec is a part of it.
-    """
-    generation = found.metadata.generation
-    if generation > 1:
-        yield event(
-            f"{kind.kind.lower()}.changed",
-            Resource.of(kind, found),
-            at=at,
-            identity=(generation, fingerprint(spec)),
-            actor=person(author(found.metadata, generation)),
-            channel="api",
-            correlation_id=correlation_id,
-            data={"generation": generation},
-        )
+def correlation(kind: Kind[Any], found: Object) -> str:
+    """What all events of one remediation have in common, and all of one exception."""
+    if kind.kind not in _LATER:
+        return ""
+    owner = remediationrequest.controller_of(found)
+    return owner.uid if owner else found.metadata.uid
 
 
-def recorded(trail: Trail, kind: Kind[Any], found: Object, journal: Iterable[Transition]) -> frozenset[int]:
-    """The numbers of those that the trail has."""
-    uid = found.metadata.uid
-    return frozenset(
-        one.number for one in journal if trail.has(transition_id(uid, _type(kind, one), *_identity(one)))
-    )
+def journal_of(kind: Kind[Any], found: Any) -> Sequence[Transition]:
+    read = _LATER.get(kind.kind)
+    journal: Sequence[Transition] = read(found) if read else found.status.journal
+    return journal
 
 
-def events(kind: Kind[Any], found: Object, journal: Iterable[Transition]) -> Iterator[AuditEvent]:
-    about = Resource.of(kind, found)
-    for one in journal:
+def events(kind: Kind[Any], found: Object) -> Iterator[AuditEvent]:
+    about, together = Resource.of(kind, found), correlation(kind, found)
+    for one in journal_of(kind, found):
         type_ = EVENT_TYPES[_type(kind, one)]
-        somebody = one.type in _BY_SOMEBODY and "by" not in one.data
-        failed = type_.outcome == "failure"
-        said = {"message": one.message} if one.message and not failed else {}
+        by_person = USER in one.data or (one.type in _BY_PEOPLE and "by" not in one.data)
+        went_well = type_.outcome == "success"
+        said = {"message": one.message} if one.message and went_well else {}
         cycle, seconds = one.data.get("cycle"), one.data.get("seconds")
         yield event(
             type_.name,
             about,
             at=Instant(one.at),
             identity=_identity(one),
-            actor=person(str(one.data.get(USER, ""))) if somebody else OPERATOR,
-            channel="api" if somebody else "operator",
-            correlation_id=f"{about.uid}/{cycle}" if cycle is not None else "",
-            data={**{key: value for key, value in one.data.items() if key != USER}, **said},
+            actor=person(str(one.data.get(USER, ""))) if by_person else OPERATOR,
+            channel=_CHANNELS.get(str(one.data.get(CHANNEL)), "api") if by_person else "operator",
+            correlation_id=f"{about.uid}/{cycle}" if cycle is not None else together,
+            data={key: value for key, value in one.data.items() if key not in {USER, CHANNEL}} | said,
             duration_ms=int(seconds) * 1000 if seconds is not None else None,
-            error=one.message if failed else "",
+            error="" if went_well else one.message,
         )
 
 
-def _identity(one: Transition) -> tuple[int, str]:
-    return one.number, Instant(one.at).format_iso()
+def _identity(one: Transition) -> tuple[str | int, ...]:
+    return (one.number, Instant(one.at).format_iso()) if one.identity is None else one.identity
 
 
 def _type(kind: Kind[Any], one: Transition) -> str:

@@ -1,15 +1,16 @@
-"""The controllers of remediations, with the caches that they share: one watch, whoever looks into it."""
+"""The controllers of remediations, with the caches that they share: one watch, however many use it."""
 
 from collections.abc import Iterator
-from functools import partial
 from math import ceil
 from typing import Final, Literal
 
 from hibernator.api.aianalysis import ANALYSES, AIAnalysis
 from hibernator.api.core import CONFIG_MAPS, ConfigMap
+from hibernator.api.exceptionpolicy import ExceptionPolicy
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
 from hibernator.api.remediationrequest import REMEDIATIONS
 from hibernator.approvals.people import Naming, People
+from hibernator.approvals.policies import Policies
 from hibernator.approvals.rego import Rego
 from hibernator.audit.event import Resource, event
 from hibernator.audit.trail import Trail
@@ -25,7 +26,7 @@ from hibernator.kube.events import Recorder
 Reason = Literal["PolicyLoaded", "PolicyBroken"]
 
 
-class PolicyReconciler:
+class RegoReconciler:
     def __init__(
         self, policies: Cache[ConfigMap], rego: Rego, *, recorder: Recorder, clock: Clock, trail: Trail
     ) -> None:
@@ -41,18 +42,18 @@ class PolicyReconciler:
             return Result()
         broken = await self._rego.check(policy.data)
         reason: Reason = "PolicyBroken" if broken else "PolicyLoaded"
-        message = f"{broken.why} Until it is mended, everything needs approval." if broken else "In force."
+        message = f"{broken.why} Until it is corrected, everything needs approval." if broken else "In force."
         self._recorder.note(
             CONFIG_MAPS, policy, "Warning" if broken else "Normal", reason, message, quiet=300.0
         )
-        told = event(
+        record = event(
             "policy.broken" if broken else "policy.loaded",
             Resource.of(CONFIG_MAPS, policy),
             at=self._clock.now(),
             identity=(policy.metadata.resource_version,),
             error=broken.why if broken else "",
         )
-        return Result() if self._trail.has(told.id) or self._trail.record(told) else Result(10.0)
+        return Result() if self._trail.has(record.id) or self._trail.record(record) else Result(10.0)
 
 
 _STANDS_BACK: Final = 8  # of so many workers one
@@ -79,58 +80,40 @@ def remediation_controllers(
         email_maps = means.caches.of(CONFIG_MAPS, home, field_selector=f"metadata.name={naming.value}")
         people_maps.append(email_maps)
 
-    orchestrator = RemediationReconciler(
-        means.client,
-        remediations,
-        analyses,
-        requests,
-        recorder=means.recorder,
-        clock=means.clock,
-        trail=means.trail,
-    )
-    analysis = AnalysisReconciler(
-        means.client,
-        analyses,
-        requests,
-        remediations,
-        policies=policies,
-        namespaces=namespaces,
-        rego=rego,
-        recorder=means.recorder,
-        clock=means.clock,
-        trail=means.trail,
-    )
-    approval = RequestReconciler(
-        means.client,
-        requests,
-        analyses,
-        People(naming, role_maps, email_maps),
-        recorder=means.recorder,
-        clock=means.clock,
-        trail=means.trail,
-        own_allowed=own_allowed,
-    )
-    read = PolicyReconciler(policies, rego, recorder=means.recorder, clock=means.clock, trail=means.trail)
-    # What is only looked into wakes nobody.
-    looked_into = [Watches(cache, _nobody) for cache in (namespaces, *people_maps)]
-    controller = partial(Controller, clock=means.clock, metrics=means.metrics)
-    # When a thousand deadlines fall into one second, whoever sums up stands back behind whoever decides.
-    yield controller(
+    orchestrator = RemediationReconciler(means)
+    analysis = AnalysisReconciler(means, policies=policies, namespaces=namespaces, rego=rego)
+    governing = Policies(means.caches, home)
+    people = People(naming, role_maps, email_maps)
+    approval = RequestReconciler(means, people, governing, own_allowed=own_allowed)
+    read = RegoReconciler(policies, rego, recorder=means.recorder, clock=means.clock, trail=means.trail)
+    # What is only looked into brings no reconcile.
+    looked_into = [Watches(cache, _no_keys) for cache in (namespaces, *people_maps)]
+    # When a thousand deadlines fall into one second, what sums up goes behind what decides.
+    yield means.controller(
         "remediationrequest",
         orchestrator.reconcile,
-        sources=[For(remediations), Watches(analyses, _remediation_key), Owns(requests, REMEDIATIONS)],
+        [For(remediations), Watches(analyses, _remediation_key), Owns(requests, REMEDIATIONS)],
         workers=ceil(means.workers / _STANDS_BACK),
     )
-    yield controller(
-        "aianalysis",
-        analysis.reconcile,
-        sources=[For(analyses), Watches(requests, _analysis_key), *looked_into],
-        workers=means.workers,
+    yield means.controller(
+        "aianalysis", analysis.reconcile, [For(analyses), Watches(requests, _analysis_key), *looked_into]
     )
-    yield controller(
-        "remediationapprovalrequest", approval.reconcile, sources=[For(requests)], workers=means.workers
+
+    def governed(policy: ExceptionPolicy) -> Iterator[Key]:
+        """The open requests to which a change of a policy may matter."""
+        everywhere = governing.is_for_others(policy)
+        for one in requests.values():
+            if not one.status.decision and (
+                everywhere or one.metadata.namespace == policy.metadata.namespace
+            ):
+                yield Key(one.metadata.namespace, one.metadata.name)
+
+    yield means.controller(
+        "remediationapprovalrequest",
+        approval.reconcile,
+        [For(requests), *(Watches(cache, governed) for cache in governing.caches)],
     )
-    yield controller("remediationpolicy", read.reconcile, sources=[For(policies)], workers=1)
+    yield means.controller("remediationpolicy", read.reconcile, [For(policies)], workers=1)
 
 
 def _analysis_key(request: RemediationApprovalRequest) -> Iterator[Key]:
@@ -148,5 +131,5 @@ def _remediation_of(one: AIAnalysis | RemediationApprovalRequest) -> Iterator[st
         yield f"{one.metadata.namespace}/{reference.name}"
 
 
-def _nobody(_map: ConfigMap) -> Iterator[Key]:
+def _no_keys(_map: ConfigMap) -> Iterator[Key]:
     return iter(())

@@ -1,4 +1,4 @@
-"""RemediationApprovalRequest: makes a decision of the condition that somebody added, or lets time run out."""
+"""RemediationApprovalRequest: makes a decision of the condition that someone added, or lets time run out."""
 
 from datetime import datetime
 from typing import Any, Final
@@ -6,22 +6,21 @@ from typing import Any, Final
 from msgspec.structs import replace
 from whenever import Instant
 
-from hibernator.api.aianalysis import AIAnalysis
+from hibernator.api.aianalysis import ANALYSES
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Model, Object, ObjectMeta
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
-from hibernator.approvals.people import People
-from hibernator.audit.trail import Trail
-from hibernator.controllers.remediation_audit import given, record, request_events
-from hibernator.decisions.author import author
-from hibernator.decisions.remediationapprovalrequest import Decision, Seen, decide, said
+from hibernator.approvals.people import People, approvers, decider
+from hibernator.approvals.policies import Policies
+from hibernator.controllers.means import Means
+from hibernator.decisions.exceptionpolicy_remediations import Governance
+from hibernator.decisions.journal import author
+from hibernator.decisions.remediationapprovalrequest import Decision, decide
+from hibernator.decisions.remediationapprovalrequest_votes import Seen, said
 from hibernator.decisions.remediationrequest import asks_about
-from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
-from hibernator.kube.clock import Clock
-from hibernator.kube.controller import Key, Result
-from hibernator.kube.events import Recorder
-from hibernator.kube.objects import Objects
+from hibernator.kube.controller import Key
+from hibernator.kube.reconciler import Pass, Reconciler
 
 
 class _Entry(Model):
@@ -71,73 +70,54 @@ def _has(fields: Any, condition: str) -> bool:
 BY_ANALYSIS: Final = "spec.aiAnalysisRef.name"
 
 
-class RequestReconciler:
-    def __init__(
-        self,
-        client: Client,
-        requests: Cache[RemediationApprovalRequest],
-        analyses: Cache[AIAnalysis],
-        people: People,
-        *,
-        recorder: Recorder,
-        clock: Clock,
-        trail: Trail,
-        own_allowed: bool,
-    ) -> None:
-        self._own_allowed = own_allowed
-        self._client = client
-        self._requests = requests
-        self._analyses = analyses
+class RequestReconciler(Reconciler[RemediationApprovalRequest, Seen, Decision]):
+    def __init__(self, means: Means, people: People, policies: Policies, *, own_allowed: bool) -> None:
+        super().__init__(means.parts(means.caches.of(APPROVAL_REQUESTS)), decide)
+        self._analyses = means.caches.of(ANALYSES)
         self._people = people
-        self._objects = Objects(client, requests, recorder)
-        self._clock = clock
-        self._trail = trail
-        self._told: dict[Key, str] = {}  # the versions that the audit trail knows
+        self._policies = policies
+        self._own_allowed = own_allowed
 
-    async def reconcile(self, key: Key) -> Result:
-        request = self._requests.get(*key)
-        if request is None:
-            self._told.pop(key, None)
-            return Result()
-        seen = await self._gather(request)
-        decision = decide(seen, self._clock.now())
-        request = await self._perform(request, decision)
-        version = request.metadata.resource_version
-        if self._told.get(key) != version and record(self._trail, request_events(request)):
-            self._told[key] = version
-        return Result(decision.after)
-
-    async def _gather(self, request: RemediationApprovalRequest) -> Seen:
+    async def gather(self, _key: Key, request: RemediationApprovalRequest, now: Instant) -> Seen:
         status = request.status
         analysis = self._analyses.get(request.metadata.namespace, request.spec.ai_analysis_ref.name)
         is_mine = analysis is not None and asks_about(request, analysis)
         directory = self._people.directory()
+        namespace = request.metadata.namespace
         by = author(analysis.metadata, analysis.metadata.generation) if analysis and is_mine else ""
         return Seen(
             request=request,
-            person=directory.person(status.decided_by, status.decider_groups, status.decider_extra),
+            person=decider(status, directory),
+            people=approvers(status, directory),
             author=directory.person(by),
+            governance=Governance(
+                policies=self._policies.of(namespace),
+                labels=analysis.metadata.labels if analysis and is_mine else None,
+                namespace_labels=self._policies.labels(namespace),
+                home=self._policies.home,
+            ),
             own_allowed=self._own_allowed,
-            accepted_at=await self._accepted_at(request),
+            accepted_at=await self._accepted_at(request, now),
             deadline_source=analysis.status.deadline_source if analysis and is_mine else None,
+            recorded=self.journals.recorded(request),
         )
 
-    async def _accepted_at(self, request: RemediationApprovalRequest) -> Instant | None:
+    async def _accepted_at(self, request: RemediationApprovalRequest, now: Instant) -> Instant | None:
         """When a decision was made that is seen only after the deadline: asked of the API server."""
         word, status = said(request), request.status
-        if word is None or status.decision or self._clock.now() < Instant(request.spec.required_by):
+        if word is None or status.decision or now < Instant(request.spec.required_by):
             return None
-        return await written_at(self._client, request, word.type)
+        return await written_at(self.client, request, word.type)
 
-    async def _perform(
-        self, request: RemediationApprovalRequest, decision: Decision
+    async def perform(
+        self, one: Pass[RemediationApprovalRequest, Seen, Decision]
     ) -> RemediationApprovalRequest:
-        if decision.status is None or decision.status == request.status:
-            return request
-        if decision.status.decision == "Approved":
-            # The word stands in the object already, for good. The analysis goes on once it is on record, and
-            # the database can be busy with that while the API server is busy with the decision.
-            self._trail.record(given(replace(request, status=decision.status)))
-        written = await self._objects.write_status(request, decision.status)
-        self._objects.notify(request, decision.notices)
-        return written
+        found, status = one.found, one.decision.status
+        if status is not None and status != found.status and status.decision == "Approved":
+            if not found.status.decision and one.seen.governance:
+                namespace = found.metadata.namespace
+                await self._policies.read_again(self.client, namespace, one.seen.governance.policies)
+            # It stands in the object already, for good. The analysis goes on once it is on record, and the
+            # database can be busy with that while the API server is busy with the decision.
+            self.journals.record(replace(found, status=status))
+        return found

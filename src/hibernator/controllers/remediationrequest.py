@@ -1,17 +1,16 @@
 """RemediationRequest: adopts its analyses and has people asked where one needs their approval."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
+from msgspec.structs import replace
+from whenever import Instant
+
 from hibernator.api.aianalysis import ANALYSES, AIAnalysis
-from hibernator.api.meta import ObjectMeta
+from hibernator.api.meta import LocalReference, ObjectMeta
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
 from hibernator.api.remediationrequest import REMEDIATIONS, RemediationRequest
-from hibernator.audit.event import AuditEvent
-from hibernator.audit.trail import Trail
-from hibernator.controllers.journal_audit import changed
-from hibernator.controllers.remediation_audit import adopted, record, remediation_events
+from hibernator.controllers.means import Means
 from hibernator.controllers.remediationapprovalrequest import BY_ANALYSIS
 from hibernator.decisions.remediationrequest import (
     Adopt,
@@ -28,63 +27,25 @@ from hibernator.decisions.remediationrequest import (
     owned_by,
     request_names,
 )
-from hibernator.kube.cache import Cache
-from hibernator.kube.client import Client
-from hibernator.kube.clock import Clock
-from hibernator.kube.controller import Key, Result
+from hibernator.kube.controller import Key
 from hibernator.kube.errors import AlreadyExists, NotFound
-from hibernator.kube.events import Recorder
-from hibernator.kube.objects import Objects
 from hibernator.kube.patch import encode
+from hibernator.kube.reconciler import Objects, Pass, Reconciler
 
 BY_REMEDIATION: Final = "spec.remediationRequestRef.name"
-_QUIET: Final = 300.0  # seconds in which the same is not told again
 
 
-class RemediationReconciler:
-    def __init__(
-        self,
-        client: Client,
-        remediations: Cache[RemediationRequest],
-        analyses: Cache[AIAnalysis],
-        requests: Cache[RemediationApprovalRequest],
-        *,
-        recorder: Recorder,
-        clock: Clock,
-        trail: Trail,
-    ) -> None:
-        self._client = client
-        self._remediations = remediations
-        self._analyses = analyses
-        self._requests = requests
-        self._objects = Objects(client, remediations, recorder)
-        self._adoption = Objects(client, analyses, recorder)
-        self._clock = clock
-        self._trail = trail
+class RemediationReconciler(Reconciler[RemediationRequest, Seen, Decision]):
+    QUIET = 300.0
 
-    async def reconcile(self, key: Key) -> Result:
-        remediation = self._remediations.get(*key)
-        if remediation is None:
-            return Result()
-        decision = decide(self._gather(remediation), self._clock.now())
-        for step in decision.steps:
-            await self._take(remediation, step)
-        await self._perform(remediation, decision)
-        record(self._trail, self._events(remediation))
-        return Result()
+    def __init__(self, means: Means) -> None:
+        super().__init__(means.parts(means.caches.of(REMEDIATIONS)), decide)
+        self._analyses = means.caches.of(ANALYSES)
+        self._requests = means.caches.of(APPROVAL_REQUESTS)
+        self._of_analyses = Objects(means.client, self._analyses, means.recorder)
 
-    def _events(self, remediation: RemediationRequest) -> Iterator[AuditEvent]:
-        """All that the audit trail should have; when an analysis was adopted is not kept anywhere else."""
-        yield from remediation_events(remediation)
-        yield from changed(
-            REMEDIATIONS, remediation, remediation.spec, self._clock.now(), remediation.metadata.uid
-        )
-        for analysis in self._analyses.find(BY_REMEDIATION, _place(remediation)):
-            if is_owned(analysis, remediation):
-                yield adopted(analysis, remediation, self._clock.now())
-
-    def _gather(self, remediation: RemediationRequest) -> Seen:
-        here = _place(remediation)
+    async def gather(self, key: Key, remediation: RemediationRequest, _now: Instant) -> Seen:
+        here = f"{key.namespace}/{key.name}"
         analyses = self._analyses.find(BY_REMEDIATION, here)
         asked = {name for analysis in analyses for name in request_names(analysis)}
         return Seen(
@@ -95,7 +56,13 @@ class RemediationReconciler:
                 for request in self._requests.find(BY_REMEDIATION, here)
                 if request.metadata.name not in asked and is_owned(request, remediation)
             ),
+            recorded=self.journals.recorded(remediation),
         )
+
+    async def perform(self, one: Pass[RemediationRequest, Seen, Decision]) -> RemediationRequest:
+        for step in one.decision.steps:
+            await self._take(one.found, step)
+        return one.found
 
     def _requests_about(self, analysis: AIAnalysis) -> tuple[RemediationApprovalRequest, ...]:
         namespace = analysis.metadata.namespace
@@ -116,7 +83,7 @@ class RemediationReconciler:
 
     async def _adopt(self, remediation: RemediationRequest, analysis: AIAnalysis) -> None:
         owners = [*map(encode, analysis.metadata.owner_references), encode(owned_by(remediation))]
-        await self._adoption.write_metadata(analysis, {"ownerReferences": owners})
+        await self._of_analyses.write_metadata(analysis, {"ownerReferences": owners})
 
     async def _ask(self, remediation: RemediationRequest, step: Ask) -> None:
         """Make the request; the reference to it follows when it has been seen."""
@@ -132,7 +99,7 @@ class RemediationReconciler:
             spec=step.spec,
         )
         try:
-            written = await self._client.create(APPROVAL_REQUESTS, request, namespace)
+            written = await self.client.create(APPROVAL_REQUESTS, request, namespace)
         except AlreadyExists:
             await self._found(namespace, step.name)
             return
@@ -144,50 +111,30 @@ class RemediationReconciler:
         if await self._found(namespace, name):
             return False
         try:
-            owner = (await self._client.get(REMEDIATIONS, remediation.metadata.name, namespace)).metadata
+            owner = (await self.client.get(REMEDIATIONS, remediation.metadata.name, namespace)).metadata
         except NotFound:
             return False
         return owner.uid == remediation.metadata.uid and owner.deletion_timestamp is None
 
     async def _found(self, namespace: str, name: str) -> bool:
         try:
-            self._requests.wrote(await self._client.get(APPROVAL_REQUESTS, name, namespace))
+            self._requests.wrote(await self.client.get(APPROVAL_REQUESTS, name, namespace))
         except NotFound:
             return False
         return True
 
     async def _refer(self, analysis: AIAnalysis, name: str) -> None:
-        metadata = analysis.metadata
-        current = (
-            self._analyses.get(metadata.namespace, metadata.name) or analysis
-        )  # it may just have been adopted
-        written = await self._client.patch(
-            ANALYSES,
-            metadata.name,
-            metadata.namespace,
-            {"status": {"remediationApprovalRequestRef": {"name": name}}},
-            resource_version=current.metadata.resource_version,
-            uid=metadata.uid,
-            subresource="status",
-        )
-        self._analyses.wrote(written)
+        current = self._analyses.get(analysis.metadata.namespace, analysis.metadata.name)
+        if current and current.metadata.uid == analysis.metadata.uid:  # it may just have been adopted
+            status = replace(current.status, remediation_approval_request_ref=LocalReference(name=name))
+            await self._of_analyses.write_status(current, status)
 
     async def _drop(self, request: RemediationApprovalRequest) -> None:
         """Delete it, unless the cache was only behind and the analysis is there after all."""
         metadata = request.metadata
         with suppress(NotFound):
-            analysis = await self._client.get(ANALYSES, request.spec.ai_analysis_ref.name, metadata.namespace)
+            analysis = await self.client.get(ANALYSES, request.spec.ai_analysis_ref.name, metadata.namespace)
             if asks_about(request, analysis):
                 return
         with suppress(NotFound):
-            await self._client.delete(APPROVAL_REQUESTS, metadata.name, metadata.namespace, uid=metadata.uid)
-
-    async def _perform(self, remediation: RemediationRequest, decision: Decision) -> None:
-        if decision.status is not None:
-            with suppress(NotFound):  # it was deleted meanwhile
-                await self._objects.write_status(remediation, decision.status)
-        self._objects.notify(remediation, decision.notices, quiet=_QUIET)
-
-
-def _place(remediation: RemediationRequest) -> str:
-    return f"{remediation.metadata.namespace}/{remediation.metadata.name}"
+            await self.client.delete(APPROVAL_REQUESTS, metadata.name, metadata.namespace, uid=metadata.uid)

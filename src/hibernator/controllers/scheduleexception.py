@@ -4,109 +4,203 @@ Exceptions of one plan are looked at one after the other, because each look depe
 """
 
 import asyncio
+from bisect import bisect_left, insort
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Literal
 from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
+from whenever import Instant
 
-from hibernator.api.core import CONFIG_MAPS, ConfigMap
+from hibernator.api.core import ConfigMap, Namespace
+from hibernator.api.exceptionpolicy import ExceptionPolicy
 from hibernator.api.hibernateplan import HibernatePlan
-from hibernator.api.scheduleexception import EXCEPTIONS, Impact, ScheduleException
+from hibernator.api.scheduleexception import (
+    EXCEPTIONS,
+    Impact,
+    ScheduleException,
+    ScheduleExceptionStatus,
+)
 from hibernator.approvals.people import Naming, People, everybody
-from hibernator.audit.database import AuditUnavailable
-from hibernator.audit.spool import AuditSpool
-from hibernator.audit.trail import Trail
+from hibernator.approvals.policies import Policies
 from hibernator.controllers import shared
-from hibernator.controllers.daysoff import DaysOffBook
 from hibernator.controllers.journal_audit import farewell
 from hibernator.controllers.means import Means
-from hibernator.controllers.scheduleexception_audit import events, record
-from hibernator.controllers.scheduleexception_line import Line
+from hibernator.decisions.conditions import find
 from hibernator.decisions.impact import beside, impact, workloads
-from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL, Decision, Seen, decide
-from hibernator.decisions.scheduleexception_line import is_open
-from hibernator.decisions.scheduleexception_request import Rules
-from hibernator.kube.cache import Cache
-from hibernator.kube.client import Client
-from hibernator.kube.clock import Clock
+from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL, Crowd, Decision, Seen, decide
+from hibernator.decisions.scheduleexception_line import (
+    MOST_OF_PLAN,
+    MOST_OF_REQUESTER,
+    Turn,
+    is_agreed,
+    is_open,
+    place,
+    plan_key,
+)
+from hibernator.decisions.scheduleexception_request import Rules, needs_approval, requester
+from hibernator.decisions.scheduleexception_status import READY
 from hibernator.kube.controller import Controller, Key, Result, Watches
-from hibernator.kube.events import Recorder
-from hibernator.kube.objects import Objects
+from hibernator.kube.reconciler import Pass, Reconciler
+from hibernator.kube.store import Store
 from hibernator.schedule.holidays import load_holidays
 from hibernator.schedule.problems import check_exception, check_schedule
 
+_WAITS = frozenset({"AnotherActive", "QuotaExceeded"})
 
-class ExceptionReconciler:
-    def __init__(
-        self,
-        client: Client,
-        exceptions: Cache[ScheduleException],
-        line: Line,
-        plans: Cache[HibernatePlan],
-        days_off: DaysOffBook,
-        people: People,
-        *,
-        recorder: Recorder,
-        clock: Clock,
-        trail: Trail,
-        spool: AuditSpool,
-        rules: Rules,
-    ) -> None:
+
+class Line:
+    """The lines of all plans. Make it before the controller, so that it hears of each change first."""
+
+    def __init__(self, exceptions: Store[ScheduleException]) -> None:
         self._exceptions = exceptions
+        self._by_plan: defaultdict[str, list[Turn]] = defaultdict(list)  # of each requester the first ones
+        self._by_requester: defaultdict[tuple[str, str], list[Turn]] = defaultdict(list)
+        self._next: tuple[Key, ...] = ()
+        exceptions.on_change(self._changed)
+
+    def crowd(self, one: ScheduleException) -> Crowd:
+        plan, who, at = plan_key(one), requester(one), place(one)
+        before = bisect_left(self._by_requester.get((plan, who), ()), at) if who else 0
+        return Crowd(bisect_left(self._by_plan.get(plan, ()), at), before)
+
+    def has_place(self, one: ScheduleException) -> bool:
+        before, mine = self.crowd(one)
+        return is_open(one) and before < MOST_OF_PLAN and mine < MOST_OF_REQUESTER
+
+    def holders(self, plan: str) -> Iterator[ScheduleException]:
+        """Those that have a place, the oldest first."""
+        namespace = plan.partition("/")[0]
+        for _, name in self._by_plan.get(plan, ())[:MOST_OF_PLAN]:
+            found = self._exceptions.get(namespace, name)
+            if found is not None:
+                yield found
+
+    def keys(self, one: ScheduleException) -> Iterator[Key]:
+        """Whom to look at after a change: itself, and those whose turn or effect it may have changed."""
+        yield _key(one)
+        yield from self._next
+
+    def _changed(self, old: ScheduleException | None, new: ScheduleException | None) -> None:
+        if old is not None and is_open(old):
+            self._remove(old)
+        if new is not None and is_open(new):
+            self._add(new)
+        self._next = ()
+        if _in_force(old) != _in_force(new) and (one := new or old):
+            self._next = tuple(
+                map(_key, self.holders(plan_key(one)))
+            )  # what each changes, it changes beside it
+        elif old is not None and _gave_way(old, new):
+            self._next = tuple(self._affected(old, new))
+
+    def _affected(self, old: ScheduleException, new: ScheduleException | None) -> Iterator[Key]:
+        """Those that wait; and where an active one wants other times now, those who may want the same."""
+        was_changed = new is not None and is_open(new)
+        for one in self.holders(plan_key(old)):
+            ready = find(one.status.conditions, READY)
+            if was_changed or (ready is not None and ready.reason in _WAITS):
+                yield _key(one)
+
+    def _add(self, one: ScheduleException) -> None:
+        plan, who, at = plan_key(one), requester(one), place(one)
+        if who:
+            own = self._by_requester[plan, who]
+            insort(own, at)
+            if bisect_left(own, at) >= MOST_OF_REQUESTER:
+                return
+            if len(own) > MOST_OF_REQUESTER:
+                _drop(self._by_plan[plan], own[MOST_OF_REQUESTER])
+        insort(self._by_plan[plan], at)
+
+    def _remove(self, one: ScheduleException) -> None:
+        plan, who, at = plan_key(one), requester(one), place(one)
+        if who:
+            own = self._by_requester[plan, who]
+            had_place = bisect_left(own, at) < MOST_OF_REQUESTER
+            _drop(own, at)
+            if had_place and len(own) >= MOST_OF_REQUESTER:
+                insort(self._by_plan[plan], own[MOST_OF_REQUESTER - 1])
+            if not own:
+                del self._by_requester[plan, who]
+        _drop(self._by_plan[plan], at)
+        if not self._by_plan[plan]:
+            del self._by_plan[plan]
+
+
+def _in_force(one: ScheduleException | None) -> tuple[str, int] | None:
+    """What bends the schedule, if it does."""
+    if one is None or one.status.state != "Active" or one.metadata.deletion_timestamp:
+        return None
+    return one.metadata.uid, one.metadata.generation
+
+
+def _gave_way(old: ScheduleException, new: ScheduleException | None) -> bool:
+    """Whether it stands in the way of others less than before, or otherwise."""
+    if not is_open(old):
+        return False
+    if new is None or not is_open(new) or old.metadata.generation != new.metadata.generation:
+        return True
+    return (old.status.state == "Active" != new.status.state) or (is_agreed(old) and not is_agreed(new))
+
+
+def _drop(places: list[Turn], at: Turn) -> None:
+    index = bisect_left(places, at)
+    if index < len(places) and places[index] == at:
+        del places[index]
+
+
+def _is_let_through(before: ScheduleExceptionStatus, after: ScheduleExceptionStatus) -> bool:
+    """Whether policies that appear later no longer count for it."""
+    is_approved = after.approval_state == "Approved" != before.approval_state
+    return is_approved or after.state == "Active" != before.state
+
+
+def _key(exception: ScheduleException) -> Key:
+    return Key(exception.metadata.namespace, exception.metadata.name)
+
+
+class ExceptionReconciler(Reconciler[ScheduleException, Seen, Decision]):
+    def __init__(self, means: Means, line: Line, people: People, rules: Rules, policies: Policies) -> None:
+        super().__init__(means.parts(shared.exceptions(means.caches)), decide)
         self._line = line
-        self._plans = plans
-        self._days_off = days_off
+        self._plans = shared.plans(means.caches)
+        self._days_off = means.days_off
         self._people = people
-        self._objects = Objects(client, exceptions, recorder)
-        self._clock = clock
-        self._trail = trail
-        self._spool = spool
+        self._spool = means.spool
         self._rules = rules
-        self._told: dict[Key, str] = {}  # the versions that the audit trail knows
+        self._policies = policies
+        self._client = means.client
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._impacts: dict[Key, tuple[object, Impact]] = {}
 
     async def reconcile(self, key: Key) -> Result:
-        exception = self._exceptions.get(*key)
-        if exception is None:
-            self._impacts.pop(key, None)
-            self._told.pop(key, None)
-            return Result()
-        async with self._turn(exception):
-            exception = self._exceptions.get(*key)
-            if exception is None:
-                return Result()
-            recorded = await self._is_recorded(exception)
-            seen = self._gather(key, exception, recorded=recorded == "yes", away=recorded == "away")
-            decision = decide(seen, self._clock.now())
-            exception = await self._perform(exception, decision)
-            version = exception.metadata.resource_version
-            if self._told.get(key) != version and record(self._trail, exception, self._clock.now()):
-                self._told[key] = version
-            return Result(decision.after)
+        found = self.cache.get(*key)
+        async with self._turn(found) if found else nullcontext():
+            return await super().reconcile(key)
+
+    async def forget(self, key: Key) -> None:
+        self._impacts.pop(key, None)
 
     def _turn(self, exception: ScheduleException) -> AbstractAsyncContextManager[object]:
         """One after the other, those that could become active; however many others there are do not wait."""
         if not self._line.has_place(exception):
             return nullcontext()
-        return self._turns.setdefault(shared.plan_key(exception), asyncio.Lock())
+        return self._turns.setdefault(plan_key(exception), asyncio.Lock())
 
-    async def _is_recorded(self, exception: ScheduleException) -> Literal["yes", "not yet", "away"]:
-        """Whether the consent that stands in the status is in the audit trail for good."""
+    async def _on_record(self, exception: ScheduleException) -> Literal["yes", "not yet", "away"]:
+        """Whether the approval that stands in the status is in the audit trail for good."""
         status = exception.status
-        if not exception.spec.approval_required or status.state == "Active":
+        if not needs_approval(exception) or status.state == "Active":
             return "yes"
         if status.approval_state != "Approved":
             return "not yet"
-        try:
-            await self._trail.record_now(*events(exception))
-        except AuditUnavailable:
-            return "away"
-        return "yes"
+        return "yes" if await self.journals.record_now(exception) else "away"
 
-    def _gather(self, key: Key, exception: ScheduleException, *, recorded: bool, away: bool) -> Seen:
+    async def gather(self, key: Key, exception: ScheduleException, _now: Instant) -> Seen:
+        on_record = await self._on_record(exception)
         plan = self._plans.get(key.namespace, exception.spec.plan_ref.name)
         problems = tuple(check_exception(exception.spec))
         return Seen(
@@ -114,16 +208,20 @@ class ExceptionReconciler:
             plan=plan,
             others=tuple(
                 other
-                for other in self._line.holders(shared.plan_key(exception))
+                for other in self._line.holders(plan_key(exception))
                 if other.metadata.uid != exception.metadata.uid
             ),
             crowd=self._line.crowd(exception),
             people=everybody(exception, self._people.directory()),
             impact=self._impact(key, exception, plan) if plan and not problems else None,
             problems=problems,
-            recorded=recorded,
-            away=away,
+            on_record=on_record == "yes",
+            away=on_record == "away",
+            recorded=self.journals.recorded(exception),
             rules=self._rules,
+            policies=self._policies.of(key.namespace),
+            namespace_labels=self._policies.labels(key.namespace),
+            home=self._policies.home,
         )
 
     def _impact(self, key: Key, exception: ScheduleException, plan: HibernatePlan) -> Impact | None:
@@ -138,7 +236,7 @@ class ExceptionReconciler:
             return exception.status.impact  # what is read of them brings the next look
         source = block.source_ref if block else None
         days_off = self._days_off.get(key.namespace, source.name) if source else None
-        others = beside(exception, self._line.holders(shared.plan_key(exception)))
+        others = beside(exception, self._line.holders(plan_key(exception)))
         made_of = (
             others,
             (plan.metadata.uid, plan.metadata.generation),
@@ -153,47 +251,29 @@ class ExceptionReconciler:
             known = self._impacts[key] = made_of, impact(plan, exception, holidays, others)
         return replace(known[1], workloads=workloads(plan.status))
 
-    async def _perform(self, exception: ScheduleException, decision: Decision) -> ScheduleException:
-        kept = [one for one in exception.metadata.finalizers if one != FINALIZER]
+    async def perform(self, one: Pass[ScheduleException, Seen, Decision]) -> ScheduleException | None:
+        found, decision = one.found, one.decision
+        kept = [name for name in found.metadata.finalizers if name != FINALIZER]
         if decision.release:
-            await farewell(self._spool, EXCEPTIONS, exception, events(exception))
-            return await self._objects.write_metadata(exception, {"finalizers": kept})
-        if decision.label:
-            labels = {PLAN_LABEL: exception.spec.plan_ref.name}
-            exception = await self._objects.write_metadata(
-                exception, {"labels": labels, "finalizers": [*kept, FINALIZER]}
-            )
-        if decision.status is None or decision.status == exception.status:
-            return exception
-        written = await self._objects.write_status(exception, decision.status)
-        self._objects.notify(exception, decision.notices)
-        return written
+            await farewell(self._spool, EXCEPTIONS, found)
+            await self.objects.write_metadata(found, {"finalizers": kept})
+            return None
+        if decision.status and _is_let_through(found.status, decision.status):
+            await self._policies.read_again(self._client, found.metadata.namespace, one.seen.policies)
+        if not decision.label:
+            return found
+        labels = {PLAN_LABEL: found.spec.plan_ref.name}
+        return await self.objects.write_metadata(found, {"labels": labels, "finalizers": [*kept, FINALIZER]})
 
 
 def exception_controller(means: Means, *, rules: Rules, naming: Naming, roles: str, home: str) -> Controller:
     """The controller with its watches. `roles` is a ConfigMap at `home`, and so is that of `naming`."""
     exceptions = shared.exceptions(means.caches)
     plans = shared.plans(means.caches)
-    role_maps = means.caches.of(CONFIG_MAPS, home, field_selector=f"metadata.name={roles}")
-    email_maps = (
-        means.caches.of(CONFIG_MAPS, home, field_selector=f"metadata.name={naming.value}")
-        if naming.way == "configmap"
-        else None
-    )
     line = Line(exceptions)
-    reconciler = ExceptionReconciler(
-        means.client,
-        exceptions,
-        line,
-        plans,
-        means.days_off,
-        People(naming, role_maps, email_maps),
-        recorder=means.recorder,
-        clock=means.clock,
-        trail=means.trail,
-        spool=means.spool,
-        rules=rules,
-    )
+    policies = Policies(means.caches, home)
+    people = People.of(means.caches, naming, roles, home)
+    reconciler = ExceptionReconciler(means, line, people, rules, policies)
 
     def of_plan(plan: HibernatePlan) -> Iterator[Key]:
         """Those to which a plan matters: the others have ended, or have no place."""
@@ -209,22 +289,25 @@ def exception_controller(means: Means, *, rules: Rules, naming: Naming, roles: s
     def undecided(_people: ConfigMap) -> Iterator[Key]:
         return (_key(one) for one in exceptions.values() if one.status.approval_state == "Pending")
 
+    def governed(policy: ExceptionPolicy) -> Iterator[Key]:
+        """Those that are not decided yet, to which a change of a policy may matter."""
+        if not policies.is_for_others(policy):
+            return map(_key, exceptions.find(shared.UNDECIDED, policy.metadata.namespace))
+        return (_key(one) for one in exceptions.values() if one.status.state == "Pending")
+
+    def relabelled(namespace: Namespace) -> Iterator[Key]:
+        return map(_key, exceptions.find(shared.UNDECIDED, namespace.metadata.name))
+
     means.days_off.on_change(holidays_changed)
-    controller = Controller(
+    controller = means.controller(
         "scheduleexception",
         reconciler.reconcile,
-        sources=[
+        [
             Watches(exceptions, line.keys),
             Watches(plans, of_plan),
-            Watches(role_maps, undecided),
-            *([Watches(email_maps, undecided)] if email_maps is not None else []),
+            *(Watches(cache, undecided) for cache in people.maps),
+            *(Watches(cache, governed) for cache in policies.caches),
+            Watches(policies.namespaces, relabelled),
         ],
-        clock=means.clock,
-        metrics=means.metrics,
-        workers=means.workers,
     )
     return controller
-
-
-def _key(exception: ScheduleException) -> Key:
-    return Key(exception.metadata.namespace, exception.metadata.name)

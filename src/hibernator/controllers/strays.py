@@ -16,14 +16,14 @@ import structlog
 from whenever import Instant
 
 from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS
-from hibernator.api.hibernateplan import HibernatePlan, Target
-from hibernator.api.parameters import KarpenterParameters, WorkloadScalerParameters
+from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.controllers import shared
 from hibernator.controllers.hibernateplan_keeping import Held, job_of
 from hibernator.controllers.hibernateplan_restore import Stored
 from hibernator.controllers.hibernateplan_runs import Runner
 from hibernator.controllers.hibernateplan_staying import Staying, is_kept
 from hibernator.controllers.means import Means
+from hibernator.controllers.strays_places import Place, Places, places_of
 from hibernator.decisions.hibernateplan_case import Run, is_suspended
 from hibernator.decisions.hibernateplan_keeping import is_stray, is_woken_by_others, may_act
 from hibernator.decisions.hibernateplan_restore import Kept
@@ -31,10 +31,10 @@ from hibernator.decisions.hibernateplan_status import Woken, standing
 from hibernator.decisions.sleepmark import Mark
 from hibernator.executors import sleepers
 from hibernator.executors.connectors import Connectors
-from hibernator.executors.protocol import ExecutorError, Saved, parameters
+from hibernator.executors.protocol import ExecutorError, Item, Job, Saved
 from hibernator.executors.registry import Registry
-from hibernator.executors.sleepers import Sleeper, Waker, Where
-from hibernator.executors.workloads.kinds import sort_of
+from hibernator.executors.sleepers import Sleeper, Waker
+from hibernator.executors.workloads.writes import ODD
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
@@ -44,7 +44,7 @@ from hibernator.kube.together import together
 
 SWEEP: Final = Key("", "strays")
 EVERY: Final = 900.0
-_CLOUDS_AT_ONCE: Final = 4  # plans whose accounts are asked at the same time
+_AT_ONCE: Final = 4  # clusters, and plans whose accounts are asked
 SOON: Final = 10.0  # seconds, after which plans that were not read yet have been
 
 STRAYS = Metric(
@@ -68,7 +68,17 @@ class Stray:
     excluded: bool = False
     confirmed: bool = False  # while restore data names it, the plan itself looks again whether it is awake
     woken_by: Waker | None = None  # only of what others have woken
-    wake: Callable[[], Awaitable[None]] = field(compare=False)
+    wake: Callable[[], Awaitable[object]] = field(compare=False)
+
+
+@dataclass(slots=True)
+class _Swept:
+    """What a sweep has found so far."""
+
+    found: dict[Key, list[Stray]] = field(default_factory=dict)
+    called: dict[Key, list[Sleeper]] = field(default_factory=dict)
+    orphans: list[str] = field(default_factory=list)  # the plan of each, which is gone
+    unseen: set[Key] = field(default_factory=set)  # plans of which not everything could be seen
 
 
 class Strays:
@@ -76,24 +86,20 @@ class Strays:
 
     def __init__(
         self,
-        client: Client,
         plans: Cache[HibernatePlan],
-        connectors: Connectors,
+        places: Places,
         registry: Registry,
         staying: Staying,
         clock: Clock,
-        namespace: str,
     ) -> None:
-        self._client = client
         self._staying = staying
         self._plans = plans
-        self._connectors = connectors
+        self._places = places
         self._registry = registry
         self._clock = clock
-        self._namespace = namespace
         self._found: dict[Key, list[Stray]] = {}
         self._called: dict[Key, list[Sleeper]] = {}
-        self._orphans: list[Stray] = []
+        self._orphans: list[str] = []
         self._looked_at: frozenset[Key] = frozenset()  # the plans that the last sweep could ask
         self._pause = SOON  # until the next sweep, while some plan could not be asked
         self.kept: Callable[[Key], Collection[str] | None] = lambda _key: None  # what a plan knows of
@@ -150,7 +156,7 @@ class Strays:
         for stray in strays:
             try:
                 await stray.wake()
-            except ExecutorError as error:
+            except (ExecutorError, *ODD) as error:
                 log.warning("stray was not woken", item=stray.key, plan=stray.plan, why=str(error))
             else:
                 log.warning("stray was woken", item=stray.key, plan=stray.plan)
@@ -185,37 +191,54 @@ class Strays:
         return 1.0
 
     async def sweep(self, _key: Key) -> Result:
-        found: dict[Key, list[Stray]] = {}
-        called: dict[Key, list[Sleeper]] = {}
-        orphans: list[Stray] = []
-        known = self._known()
-        for client, remote, wheres in await self._clusters():
-            namespace = "" if remote else self._namespace
-            async for sleeper in sleepers.find(client, wheres, namespace):
-                key, plan = self._plan_of(sleeper.mark)
-                # In another cluster the plans of another operator may have put things to sleep, too.
-                if remote and (plan is None or plan.metadata.uid != sleeper.mark.uid):
-                    continue
-                stray = _in_cluster(client, sleeper)
-                if plan is None:
-                    orphans.append(stray)
-                elif _is_out_of_place(plan, kept := self.kept(key), stray):
-                    others = is_woken_by_others(plan, kept, stray.key, asleep=stray.asleep)
-                    by = await sleepers.woken_by(client, sleeper) if others else None
-                    found.setdefault(key, []).append(replace(stray, woken_by=by))
-                elif sleeper.awake_until:
-                    called.setdefault(key, []).append(sleeper)
-        for key, strays in await self._at_clouds():
-            found.setdefault(key, []).extend(strays)
-        self._orphans, self._called = orphans, called
-        before, self._found = self._found, found
-        self._looked_at = known & self._known()
-        self._say({**before, **found, **called})
-        if len(self._looked_at) == len(self._plans):
+        known, swept = self._known(), _Swept()
+        turns = asyncio.Semaphore(_AT_ONCE)
+
+        async def look(at: Awaitable[None]) -> None:
+            async with turns:
+                await at
+
+        places = places_of(self._plans.values())
+        quiet = [plan for plan in self._plans.values() if plan.status.current_operation is None]
+        await together(
+            [
+                *(look(self._look_in(place, swept)) for place in places),
+                *(look(self._look_at_clouds(plan, swept)) for plan in quiet),
+            ]
+        )
+        swept.orphans += await self._places.left_elsewhere(self._plans)
+        for key in swept.unseen:  # what was found before holds, until it can be seen again
+            swept.found.setdefault(key, self._found.get(key, []))
+            swept.called.setdefault(key, self._called.get(key, []))
+        before, self._found = self._found, {key: found for key, found in swept.found.items() if found}
+        self._orphans, self._called = swept.orphans, swept.called
+        known &= self._known()
+        self._looked_at = (known - swept.unseen) | (known & self._looked_at)
+        self._say({**before, **self._found, **self._called})
+        if not swept.unseen and len(known) == len(self._plans):
             self._pause = SOON
             return Result(EVERY)
         pause, self._pause = self._pause, min(self._pause * 2, EVERY)  # one that cannot be read stays so
         return Result(pause)
+
+    async def _look_in(self, place: Place, swept: "_Swept") -> None:
+        async def take(client: Client, sleeper: Sleeper) -> None:
+            key, plan = self._plan_of(sleeper.mark)
+            # In another cluster the plans of another operator may have put things to sleep, too.
+            if place.cluster and (plan is None or plan.metadata.uid != sleeper.mark.uid):
+                return
+            stray = _in_cluster(client, sleeper)
+            if plan is None:
+                swept.orphans.append(stray.plan)
+            elif _is_out_of_place(plan, kept := self.kept(key), stray):
+                others = is_woken_by_others(plan, kept, stray.key, asleep=stray.asleep)
+                by = await sleepers.woken_by(client, sleeper) if others else None
+                swept.found.setdefault(key, []).append(replace(stray, woken_by=by))
+            elif sleeper.awake_until:
+                swept.called.setdefault(key, []).append(sleeper)
+
+        if not await self._places.each(place, take, self._staying.watch):
+            swept.unseen |= place.plans
 
     def _say(self, plans: Iterable[Key]) -> None:
         for key, strays in self._found.items():
@@ -223,7 +246,7 @@ class Strays:
         for key in plans:
             self.found(key)
         if orphans := self._orphans:
-            gone = sorted({one.plan for one in orphans})
+            gone = sorted(set(orphans))
             log.warning("sleepers of plans that are gone", strays=len(orphans), plans=gone[:10])
 
     def _known(self) -> frozenset[Key]:
@@ -235,40 +258,21 @@ class Strays:
         """Call this with every plan that has something to do about what was found."""
         self.found = self._staying.found = found
 
-    async def _at_clouds(self) -> list[tuple[Key, list[Stray]]]:
-        """What bears the marks of plans at clouds, and is out of place there. A few plans at a time."""
-        turns = asyncio.Semaphore(_CLOUDS_AT_ONCE)
+    async def _look_at_clouds(self, plan: HibernatePlan, swept: "_Swept") -> None:
+        key = Key(plan.metadata.namespace, plan.metadata.name)
+        for target in plan.spec.targets:
+            job = job_of(plan, Run(name=target.name, operation="Wake"), {}, self._clock.now())
+            found = await self._places.at_cloud(job)
+            if found is None:
+                swept.unseen.add(key)
+            strays = [self._at_cloud(job, item) for item in found or ()]
+            if out := [stray for stray in strays if _is_out_of_place(plan, self.kept(key), stray)]:
+                swept.found.setdefault(key, []).extend(out)
 
-        async def one(plan: HibernatePlan) -> tuple[Key, list[Stray]]:
-            key = Key(plan.metadata.namespace, plan.metadata.name)
-            async with turns:
-                marked = [stray for target in plan.spec.targets for stray in await self._marked(plan, target)]
-            return key, [stray for stray in marked if _is_out_of_place(plan, self.kept(key), stray)]
-
-        quiet = [plan for plan in self._plans.values() if plan.status.current_operation is None]
-        return [(key, strays) for key, strays in await together(map(one, quiet)) if strays]
-
-    async def _marked(self, plan: HibernatePlan, target: Target) -> list[Stray]:
-        job = job_of(plan, Run(name=target.name, operation="Wake"), {}, self._clock.now())
-        try:
-            executor = self._registry[target.type]
-            if executor.lingers is None:
-                return []
-            found = await executor.asleep(job)
-        except ExecutorError as error:
-            log.warning("strays cannot be looked for at a cloud", target=target.name, why=str(error))
-            return []
-        return [
-            Stray(
-                key=item.key,
-                plan=job.owner,
-                confirmed=True,
-                wake=partial(
-                    executor.wake, job, Saved(key=item.key, restore=item.restore or {}, covered=False)
-                ),
-            )
-            for item in found
-        ]
+    def _at_cloud(self, job: Job, item: Item) -> Stray:
+        wake, saved = self._registry[job.target.type].wake, Saved(key=item.key, restore=item.restore or {})
+        waking = partial(wake, job, replace(saved, covered=False))
+        return Stray(key=item.key, plan=job.owner, confirmed=True, wake=waking)
 
     def _keep(self, key: Key, strays: list[Stray]) -> None:
         if strays:
@@ -279,29 +283,6 @@ class Strays:
     def _plan_of(self, mark: Mark) -> tuple[Key, HibernatePlan | None]:
         namespace, _, name = mark.plan.partition("/")
         return Key(namespace, name), self._plans.get(namespace, name)
-
-    async def _clusters(self) -> list[tuple[Client, bool, tuple[Where, ...]]]:
-        """Our own cluster and those that plans reach, with the kinds that the plans name there."""
-        by_cluster: dict[Key | None, list[Target]] = {None: []}
-        for plan in self._plans.values():
-            for target in plan.spec.targets:
-                ref = target.connector_ref
-                if ref is None:
-                    by_cluster[None].append(target)
-                elif ref.kind == "K8SCluster":
-                    cluster = Key(ref.namespace or plan.metadata.namespace, ref.name)
-                    by_cluster.setdefault(cluster, []).append(target)
-        clusters = []
-        for key, targets in by_cluster.items():
-            try:
-                client = (await self._connectors.cluster(*key)).client if key else self._client
-                wheres = await _wheres(client, targets)
-                clusters.append((client, key is not None, wheres))
-                if key is None:
-                    self._staying.watch(one.kind for one in wheres if one is not sleepers.POOLS_WHERE)
-            except ExecutorError as error:
-                log.warning("strays cannot be looked for in a cluster", cluster=key, why=str(error))
-        return clusters
 
 
 def _in_cluster(client: Client, sleeper: Sleeper) -> Stray:
@@ -322,22 +303,6 @@ def _is_out_of_place(plan: HibernatePlan, kept: Collection[str] | None, stray: S
     )
 
 
-async def _wheres(client: Client, targets: Iterable[Target]) -> tuple[Where, ...]:
-    wheres = {where.kind.resource: where for where in sleepers.USUAL}
-    for target in targets:
-        try:
-            wanted = parameters(target)
-            if isinstance(wanted, KarpenterParameters):
-                wheres[sleepers.POOLS_WHERE.kind.resource] = sleepers.POOLS_WHERE
-            elif isinstance(wanted, WorkloadScalerParameters):
-                for name in wanted.included_groups:
-                    where = sleepers.of_sort(await sort_of(client, name))
-                    wheres.setdefault(where.kind.resource, where)
-        except ExecutorError:  # which the plan itself says in its status
-            continue
-    return tuple(wheres.values())
-
-
 def strays_of(
     means: Means,
     connectors: Connectors,
@@ -345,9 +310,12 @@ def strays_of(
     follow: Callable[[Cache[Any]], None],
     namespace: str,
 ) -> Strays:
-    staying = Staying(means.client, namespace, means.caches.of(CUSTOM_RESOURCE_DEFINITIONS), follow)
-    plans = shared.plans(means.caches)
-    strays = Strays(means.client, plans, connectors, registry, staying, means.clock, namespace)
+    definitions = means.caches.of(CUSTOM_RESOURCE_DEFINITIONS)
+    places = Places(
+        means.client, connectors, registry, definitions, shared.restore_maps(means.caches), namespace
+    )
+    staying = Staying(means.client, namespace, definitions, follow)
+    strays = Strays(shared.plans(means.caches), places, registry, staying, means.clock)
     for of in ("plan", "none"):
         means.metrics.follow(STRAYS, lambda of=of: strays.count(of), of)  # type: ignore[misc]
     return strays
@@ -356,6 +324,4 @@ def strays_of(
 def strays_controller(means: Means, strays: Strays) -> Controller:
     """Sweeps; the first time when its key is added to its queue."""
     nothing = Watches(shared.plans(means.caches), lambda _plan: ())
-    return Controller(
-        "strays", strays.sweep, sources=[nothing], clock=means.clock, metrics=means.metrics, workers=1
-    )
+    return means.controller("strays", strays.sweep, [nothing], workers=1)

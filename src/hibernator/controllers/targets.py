@@ -1,6 +1,6 @@
 """What a scaler may scale: a watch for each kind that is named, begun when it is first named.
 
-A cluster where nobody scales StatefulSets is not made to hold them in memory. Which other kinds exist, and
+A cluster where no one scales StatefulSets is not made to hold them in memory. Which other kinds exist, and
 whether they can be scaled, is read from the watch on CustomResourceDefinitions, never asked.
 """
 
@@ -28,8 +28,7 @@ from hibernator.api.core import (
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.decisions import sleepmark
-from hibernator.decisions.scaler_before import Before, read_before
-from hibernator.decisions.scaler_mark import Mark, read_mark
+from hibernator.decisions.scaler_mark import Before, Mark, read_before, read_mark
 from hibernator.decisions.scaling import (
     ASLEEP_SELECTOR,
     KEDA_PAUSED_REPLICAS,
@@ -146,7 +145,7 @@ class Targets:
         )
 
     async def read(self, target: Target) -> tuple[Workload | None, str]:
-        """The workload if it is there, or why nobody can say anything about it."""
+        """The workload if it is there, or why no one can say anything about it."""
         if why := await self._unreadable(target):
             return None, why
         try:
@@ -157,7 +156,7 @@ class Targets:
             return None, f"The API server does not tell the number of {target}: {error.message}."
 
     async def _unreadable(self, target: Target) -> str:
-        """Why nobody can say anything about the target, if so. Whoever asks first waits a little.
+        """Why no one can say anything about the target, if so. Anyone who asks first waits a little.
 
         Not longer: one kind that may not be read must not hold up the scalers of all others.
         """
@@ -292,7 +291,7 @@ class Targets:
 
 
 def is_refusal(error: ApiError) -> bool:
-    """Whether the API server, or somebody whom it asks, says no until people change something."""
+    """Whether the API server, or someone whom it asks, says no until people change something."""
     return isinstance(error, Forbidden | Invalid) or error.status == HTTPStatus.INTERNAL_SERVER_ERROR
 
 

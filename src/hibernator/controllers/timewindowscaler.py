@@ -14,30 +14,24 @@ from whenever import Instant
 
 from hibernator.api.conversion import ANNOTATION, effective_spec, settled_annotation
 from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS, HORIZONTAL_POD_AUTOSCALERS
-from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
+from hibernator.api.timewindowscaler import TimeWindowScaler
 from hibernator.api.timewindowscaler_v1beta1 import TimeWindowScalerSpec
-from hibernator.audit.trail import Trail
-from hibernator.controllers import journal_audit, shared
+from hibernator.controllers import shared
 from hibernator.controllers.means import Means
 from hibernator.controllers.measurements import Measurements, measurement_controller
 from hibernator.controllers.targets import Target, Targets, is_refusal, scaled_by, setters
 from hibernator.controllers.timewindowscaler_readings import Readings
-from hibernator.decisions.scaler_before import noting_before, put_back
-from hibernator.decisions.scaler_mark import marked, newest
+from hibernator.decisions.scaler_mark import marked, newest, noting_before, put_back
 from hibernator.decisions.scaling import Patch, Workload
 from hibernator.decisions.timewindowscaler import MOST_SETS, decide, refused
 from hibernator.decisions.timewindowscaler_case import REFUSED, Decision, Pace, Seen, Trouble
 from hibernator.kube.cache import Cache
-from hibernator.kube.client import Client
-from hibernator.kube.clock import Clock
 from hibernator.kube.controller import Controller, Key, Result, Watches
 from hibernator.kube.errors import ApiError
-from hibernator.kube.events import Recorder
-from hibernator.kube.metrics import Metric, Metrics
-from hibernator.kube.objects import Objects
+from hibernator.kube.metrics import Metric
+from hibernator.kube.reconciler import Pass, Reconciler
 
 BACKOFF: Final = (30.0, 60.0, 120.0, 300.0)  # after errors that pass by themselves
-QUIET: Final = 300.0  # the same transition is not told again for so long
 BY_TARGET: Final = "target"
 
 TRANSITIONS = Metric(
@@ -56,39 +50,26 @@ DEGRADED = Metric(
     "hibernator_scaler_degraded_total",
     "counter",
     ("reason",),
-    "Looks at a TimeWindowScaler that ended in something degraded, by reason.",
+    "Reconciles of a TimeWindowScaler that found a trouble, by reason.",
 )
 WRITES_SAVED = Metric(
     "hibernator_scaler_writes_saved_total",
     "counter",
     (),
-    "Looks at a TimeWindowScaler after which nothing had to be written.",
+    "Reconciles of a TimeWindowScaler after which nothing had to be written.",
 )
 METRICS: Final = (TRANSITIONS, LAG_SECONDS, DEGRADED, WRITES_SAVED)
 
 
-class ScalerReconciler:
-    def __init__(
-        self,
-        client: Client,
-        scalers: Cache[TimeWindowScaler],
-        readings: Readings,
-        targets: Targets,
-        *,
-        recorder: Recorder,
-        clock: Clock,
-        metrics: Metrics,
-        trail: Trail,
-        pace: Pace,
-    ) -> None:
-        self._scalers = scalers
+class ScalerReconciler(Reconciler[TimeWindowScaler, Seen, Decision]):
+    QUIET = 300.0
+
+    def __init__(self, means: Means, readings: Readings, targets: Targets, pace: Pace) -> None:
+        super().__init__(means.parts(shared.scalers(means.caches)), decide)
         self._readings = readings
         self._targets = targets
-        self._objects = Objects(client, scalers, recorder)
-        self._recorder = recorder
-        self._clock = clock
-        self._metrics = metrics
-        self._trail = trail
+        self._recorder = means.recorder
+        self._metrics = means.metrics
         self._pace = pace
         self._random = Random()
         self._wrote: dict[Key, Instant] = {}
@@ -99,36 +80,27 @@ class ScalerReconciler:
         """Whether the target is being written, or was, and the status does not tell so yet."""
         return key in self._wrote or key in self._writing
 
-    async def reconcile(self, key: Key) -> Result:
-        scaler = self._scalers.get(*key)
-        if scaler is None or scaler.metadata.deletion_timestamp:
-            self._forget(key)
-            await self._put_back(key.namespace)
+    async def forget(self, key: Key) -> None:
+        self._readings.forget(key)
+        self._wrote.pop(key, None)
+        self._sets.pop(key, None)
+        await self._put_back(key.namespace)
+
+    async def gather(self, key: Key, scaler: TimeWindowScaler, now: Instant) -> Seen | Result:
+        """All that there is to know; nothing while something is being read, which brings a look."""
+        if scaler.metadata.deletion_timestamp:
+            await self.forget(key)
             return Result()
         if scaler.status.observed_generation != scaler.metadata.generation:
             await self._put_back(key.namespace)  # of a target that it may have left
         if self._readings.are_awaited(scaler):
             return Result()
-        if settled_annotation(scaler) != scaler.metadata.annotations.get(ANNOTATION):
-            scaler = await self._settle_annotation(scaler)
-        now = self._clock.now()
-        seen = await self._gather(key, scaler, now)
-        if seen is None:
-            return Result()
-        decision = decide(seen, now)
-        scaler = await self._perform(key, seen, decision)
-        if scaler is not seen.scaler or len(seen.recorded) < len(scaler.status.journal):
-            journal_audit.record(self._trail, SCALERS, scaler, scaler.status.journal)
-        return Result(decision.after)
-
-    async def _gather(self, key: Key, scaler: TimeWindowScaler, now: Instant) -> Seen | None:
-        """All that there is to know; None while a measured number is being read, which brings a look."""
         spec = self._readings.spec(key, scaler)
         target = target_of(scaler, spec)
         workload, unreadable = await self._targets.read(target)
         wanted = self._readings.wanted(key, scaler, _baseline(scaler, workload), now)
         if wanted.awaited:
-            return None
+            return Result()
         marks = self._targets.marks(target)
         return Seen(
             scaler=scaler,
@@ -148,22 +120,26 @@ class ScalerReconciler:
             sets=self._sets.get(key, ()),
             settling=len(self._wrote) - (key in self._wrote),
             mark=newest(marks.scalings, scaler.metadata.uid, scaler.status.scalings or 0),
-            recorded=journal_audit.recorded(self._trail, SCALERS, scaler, scaler.status.journal),
+            recorded=self.journals.recorded(scaler),
             jitter=self._random.random(),
             pace=self._pace,
         )
 
     def _elder(self, scaler: TimeWindowScaler, target: Target) -> str:
         """The name of the oldest scaler with this target, if it is another one."""
-        found = self._scalers.find(BY_TARGET, target.key)
+        found = self.cache.find(BY_TARGET, target.key)
         oldest = min(found, key=_age) if len(found) > 1 else scaler
         return "" if oldest.metadata.uid == scaler.metadata.uid else oldest.metadata.name
 
-    async def _perform(self, key: Key, seen: Seen, decision: Decision) -> TimeWindowScaler:
-        """Write and tell, in the order of the decision; returns the scaler as it is then."""
-        scaler = seen.scaler
+    async def perform(self, one: Pass[TimeWindowScaler, Seen, Decision]) -> TimeWindowScaler:
+        """Write the target, in the order of the decision; returns the scaler as it is then."""
+        key, scaler, seen, decision = one.key, one.found, one.seen, one.decision
+        if (annotation := settled_annotation(scaler)) != scaler.metadata.annotations.get(ANNOTATION):
+            # Drop what an edit through v1alpha1 has overruled, so that no later edit brings it back.
+            change = {"annotations": {ANNOTATION: annotation}}
+            scaler = await self.objects.write_metadata(scaler, change)
         if decision.first:
-            scaler = await self._objects.write_status(scaler, decision.first)
+            scaler = await self.objects.write_status(scaler, decision.first)
         before = seen.before if decision.writes else None
         writes = noting_before(decision.writes, seen.autoscaler, before, key.name)
         for patch in marked(writes, decision.mark) if decision.mark else ():
@@ -172,26 +148,25 @@ class ScalerReconciler:
                 await self._write_target(patch, seen, scaler)
             finally:
                 self._writing.discard(key)
-            self._wrote[key] = self._clock.now()
+            self._wrote[key] = self.clock.now()
         if decision.writes and decision.mark:
-            self._sets[key] = (*seen.sets, (self._clock.now(), decision.mark.wanted))[-MOST_SETS:]
+            self._sets[key] = (*seen.sets, (self.clock.now(), decision.mark.wanted))[-MOST_SETS:]
             self._count(decision)
-        if decision.status:
-            wrote = decision.status != scaler.status
-            if wrote:
-                scaler = await self._objects.write_status(scaler, decision.status)
-            elif not decision.first:
-                self._metrics.count(WRITES_SAVED)
-            self._wrote.pop(key, None)
-        for trouble in seen.troubles:
-            self._metrics.count(DEGRADED, trouble.reason)
-        self._objects.notify(scaler, decision.notices, quiet=QUIET)
         return scaler
+
+    async def follow(self, one: Pass[TimeWindowScaler, Seen, Decision]) -> float | None:
+        if one.decision.status:
+            if not one.wrote and not one.decision.first:
+                self._metrics.count(WRITES_SAVED)
+            self._wrote.pop(one.key, None)
+        for trouble in one.seen.troubles:
+            self._metrics.count(DEGRADED, trouble.reason)
+        return one.decision.after
 
     async def _put_back(self, namespace: str) -> None:
         """Set autoscalers that no scaler has any more as they were before one came."""
         for left in self._targets.set_in(namespace):
-            if self._scalers.find(BY_TARGET, left.target.key):
+            if self.cache.find(BY_TARGET, left.target.key):
                 continue
             await self._targets.write(put_back(left.autoscaler, left.before))
             message = f"Set as it was before TimeWindowScaler {left.before.scaler} scaled {left.target}."
@@ -204,27 +179,17 @@ class ScalerReconciler:
         except ApiError as error:
             if is_refusal(error):
                 self._metrics.count(DEGRADED, REFUSED)
-                status = refused(replace(seen, scaler=scaler), error.message, self._clock.now())
+                status = refused(replace(seen, scaler=scaler), error.message, self.clock.now())
                 if status != scaler.status:
-                    await self._objects.write_status(scaler, status)
+                    await self.objects.write_status(scaler, status)
             raise
-
-    async def _settle_annotation(self, scaler: TimeWindowScaler) -> TimeWindowScaler:
-        """Drop what an edit through v1alpha1 has overruled, so that no later edit brings it back."""
-        annotations = {ANNOTATION: settled_annotation(scaler)}
-        return await self._objects.write_metadata(scaler, {"annotations": annotations})
 
     def _count(self, decision: Decision) -> None:
         for notice in decision.notices:
             if notice.reason in {"ScaledUp", "ScaledDown"}:
                 self._metrics.count(TRANSITIONS, "up" if notice.reason == "ScaledUp" else "down")
         if decision.due:
-            self._metrics.observe(LAG_SECONDS, (self._clock.now() - decision.due).total("seconds"))
-
-    def _forget(self, key: Key) -> None:
-        self._readings.forget(key)
-        self._wrote.pop(key, None)
-        self._sets.pop(key, None)
+            self._metrics.observe(LAG_SECONDS, (self.clock.now() - decision.due).total("seconds"))
 
 
 def scaler_controllers(
@@ -255,7 +220,7 @@ def scaler_controllers(
 
     def target_changed(keys: Iterable[Key]) -> None:
         for key in keys:
-            # What has just been written is told afterwards: others still have to be written.
+            # What has just been written is recorded afterwards: others still have to be written.
             controller.queue.add(key, can_wait=reconciler.trails(key))
 
     targets = Targets(
@@ -267,28 +232,15 @@ def scaler_controllers(
         set_by=lambda key: controller.queue.add(key, can_wait=reconciler.trails(key)),
         namespace=means.caches.namespace,
     )
-    reconciler = ScalerReconciler(
-        means.client,
-        scalers,
-        Readings(means.days_off, measurements),
-        targets,
-        recorder=means.recorder,
-        clock=means.clock,
-        metrics=means.metrics,
-        trail=means.trail,
-        pace=pace,
-    )
-    controller = Controller(
+    reconciler = ScalerReconciler(means, Readings(means.days_off, measurements), targets, pace)
+    controller = means.controller(
         "timewindowscaler",
         reconciler.reconcile,
-        sources=[
+        [
             Watches(scalers, siblings),
             Watches(autoscalers, lambda found: (*of_target(scaled_by(found)), *setters(found))),
             Watches(definitions, lambda _definition: ()),
         ],
-        clock=means.clock,
-        metrics=means.metrics,
-        workers=means.workers,
         backoff=BACKOFF,
     )
     means.days_off.on_change(holidays_changed)
@@ -307,7 +259,7 @@ def target_of(scaler: TimeWindowScaler, spec: TimeWindowScalerSpec) -> Target:
 
 
 def target_keys(scaler: TimeWindowScaler) -> Iterable[str]:
-    """For the index by target. Somebody who is being deleted claims nothing any more."""
+    """For the index by target. Someone who is being deleted claims nothing any more."""
     if not scaler.metadata.deletion_timestamp:
         yield target_of(scaler, effective_spec(scaler)).key
 

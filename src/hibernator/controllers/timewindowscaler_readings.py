@@ -13,20 +13,19 @@ from hibernator.api.conversion import ANNOTATION, effective_spec
 from hibernator.api.problem import Problem
 from hibernator.api.timewindowscaler import TimeWindowScaler
 from hibernator.api.timewindowscaler_v1beta1 import ExternalReplicas, TimeWindowScalerSpec
-from hibernator.controllers.daysoff import DaysOffBook
 from hibernator.controllers.measurements import Measurements
+from hibernator.controllers.shared import DaysOffBook
 from hibernator.decisions import scaler_timeline
 from hibernator.decisions.timewindowscaler_case import Trouble
 from hibernator.kube.controller import Key
 from hibernator.schedule.calendars import library_version
-from hibernator.schedule.daysoff import DaysOff
-from hibernator.schedule.holidays import Holidays, load_holidays
+from hibernator.schedule.holidays import DaysOff, Holidays, load_holidays
 from hibernator.schedule.scaler import ScalerTimeline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """How many replicas are wanted when, or why nobody can say."""
+    """How many replicas are wanted when, or why no one can say."""
 
     timeline: ScalerTimeline | None = None
     default_replicas: int = 0

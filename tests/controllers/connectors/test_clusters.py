@@ -21,7 +21,7 @@ from support.connector_scenes import ConnectorScene
 from support.eks_door import EksDoor
 from support.faultproxy import FaultProxy, admin_token
 from support.gcp import PROJECT, Google
-from support.plan_scenes import EVENING, MORNING, plan, workloads
+from support.plan_scenes import EVENING, MORNING, mark, plan, workloads
 from support.scaler_scenes import workload
 
 ROLE = "arn:aws:iam::123456789012:role/eks"
@@ -71,6 +71,18 @@ async def test_workloads_behind_a_kubeconfig_sleep_and_wake(scene: ConnectorScen
         await run.advance_to(MORNING)
         await run.until(lambda: scene.phase() == "Active")
     assert scene.workloads() == before
+
+
+async def test_a_cluster_that_does_not_answer_hides_the_strays_of_nobody_else(
+    scene: ConnectorScene,
+) -> None:
+    scene.secret("kube", kubeconfig=scene.kubeconfig().replace(scene.cluster.url, "https://127.0.0.1:1"))
+    scene.k8s_cluster("there", kubeconfigRef={"name": "kube"})
+    away = plan(remote(scene), name="away")
+    scene.create(workload(name="web", replicas=3), plan(workloads("shop", scene.namespace)), away)
+    mark(scene)
+    async with scene.operator(ManualClock("2026-03-02T12:00:00Z")) as run:
+        await run.until(lambda: scene.replicas() == 3)
 
 
 @pytest.mark.parametrize(

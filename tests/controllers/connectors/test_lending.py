@@ -11,7 +11,7 @@ from hibernator.api.cloudprovider import PROVIDERS, CloudProvider
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.k8scluster import CLUSTERS, K8SCluster
 from hibernator.controllers import shared
-from hibernator.controllers.hibernateplan_connectors import Lending
+from hibernator.controllers.hibernateplan_sources import Lending
 from hibernator.kube.cache import Caches
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Key

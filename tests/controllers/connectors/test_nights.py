@@ -3,7 +3,7 @@
 from typing import Any
 
 from hibernator.api.hibernateplan import PLANS
-from hibernator.cli.plan_words import preview_lines
+from hibernator.cli.plan_preview import preview_lines
 from hibernator.kube import credentials
 from hibernator.kube.client import Client
 from support.aws import IMAGE, SLOW_DOWN, AwsInTest, Fault

@@ -1,17 +1,22 @@
 """Nights at the clouds in which a request comes late, or the restore data is lost: nothing stays asleep."""
 
 import asyncio
+import json
 from typing import Any
 
+import pytest
+
+from hibernator.controllers.strays import STRAYS
 from hibernator.executors.gcp.project import GcpProject
 from support.aws import AwsInTest, Late
 from support.clock import ManualClock
 from support.cloud_scenes import CloudThing, furnish
 from support.connector_scenes import ConnectorScene
 from support.gcp import Google
-from support.plan_scenes import EVENING, MORNING, plan
+from support.plan_scenes import EVENING, MORNING, noop, plan
 
 AFTERNOON = "2026-03-02T19:00:00Z"
+TEN_PAST = "2026-03-02T20:10:00Z"
 AT_AWS = ("ec2", "asg", "rds", "eks")
 AT_GOOGLE = ("gke", "cloudsql")
 
@@ -64,6 +69,63 @@ async def test_a_sleep_that_comes_after_the_waking_is_found_and_undone(
     assert [dict(thing.marks()) for thing in things] == [{}] * len(things)
 
 
+@pytest.mark.parametrize("change", ["its parameters", "its plan"])
+async def test_a_sleep_that_comes_after_a_target_has_left_it_is_undone(
+    scene: ConnectorScene, aws: AwsInTest, google: Google, project: GcpProject, change: str
+) -> None:
+    """The target, or what it covers, is changed while a request of its sleep is still on its way."""
+    things = [furnish(type_, aws, google, project) for type_ in ("ec2", "asg")]
+    before = [thing.look() for thing in things]
+    set_the_scene(scene, aws, google, things)
+    for thing in things:
+        aws.proxy.fail(thing.sleeps_by, Late())
+    elsewhere = {"selector": {"tags": {"of": "nobody"}}}
+    others = (
+        [noop("nothing")]
+        if change == "its plan"
+        else [target(one) | {"parameters": elsewhere} for one in things]
+    )
+
+    async with scene.operator(ManualClock(AFTERNOON)) as run:
+        await run.advance_to(EVENING)
+        await run.until(lambda: len(aws.proxy.held) == len(things))
+        await run.until(lambda: set(scene.target_states().values()) == {"Failed"})
+        body = json.dumps({"spec": {"targets": others}})
+        scene.cluster.kubectl("patch", "hplan", "nights", "-n", scene.namespace, "--type=merge", "-p", body)
+        await run.until(lambda: not any(thing.marks() for thing in things))
+        await aws.proxy.arrive()
+        assert all(thing.look() != then for thing, then in zip(things, before, strict=True))
+        await run.advance(310)
+        await run.until(lambda: [thing.look() for thing in things] == before)
+        await run.until(lambda: scene.phase() == "Hibernated")
+        assert [dict(thing.marks()) for thing in things] == [{}] * len(things)
+
+
+async def test_what_nobody_may_wake_any_more_is_said_by_its_plan(
+    scene: ConnectorScene, aws: AwsInTest, google: Google, project: GcpProject
+) -> None:
+    """The process that had taken off the mark is gone, and restore data alone can be forged."""
+    things = [furnish("ec2", aws, google, project)]
+    set_the_scene(scene, aws, google, things)
+    aws.proxy.fail(things[0].sleeps_by, Late())
+    async with scene.operator(ManualClock(AFTERNOON)) as run:
+        await run.advance_to(EVENING)
+        await run.until(lambda: set(scene.target_states().values()) == {"Failed"})
+        body = json.dumps({"spec": {"targets": [noop("nothing")]}})
+        scene.cluster.kubectl("patch", "hplan", "nights", "-n", scene.namespace, "--type=merge", "-p", body)
+        await run.until(lambda: not things[0].marks())
+        await run.until(lambda: scene.phase() == "Hibernated")
+    await aws.proxy.arrive()
+
+    def degraded() -> list[str]:
+        found = scene.plan_status()["conditions"]
+        return [f"{one['reason']}: {one['message']}" for one in found if one["type"] == "Degraded"]
+
+    async with scene.operator(ManualClock(TEN_PAST)) as run:
+        await run.until(lambda: degraded()[0].startswith("WakingUnconfirmed: "))
+        assert "bears no mark of this plan, and the plan does not cover it" in degraded()[0]
+
+
 async def test_restore_data_that_is_deleted_in_the_night_is_written_anew_from_the_marks(
     scene: ConnectorScene, aws: AwsInTest, google: Google, project: GcpProject
 ) -> None:
@@ -110,3 +172,20 @@ async def test_sleepers_of_a_night_that_was_lost_with_the_database_are_found_and
         await run.until(lambda: not any(thing.marks() for thing in things))
         await run.until(lambda: [thing.look() for thing in things] == before)
         assert scene.phase() == "Active"
+
+
+async def test_sleepers_at_a_cloud_whose_plan_is_gone_are_counted(
+    scene: ConnectorScene, aws: AwsInTest, google: Google, project: GcpProject
+) -> None:
+    """Somebody has taken the finalizer off the plan. What it put to sleep is for people to wake."""
+    things = [furnish("ec2", aws, google, project)]
+    set_the_scene(scene, aws, google, things)
+    async with scene.operator(ManualClock(AFTERNOON)) as run:
+        await run.advance_to(EVENING)
+        await run.until(lambda: scene.phase() == "Hibernated")
+        slept = sum(len(json.loads(one["data"]["items.json"])) for one in scene.restore_data())
+    gone = ("hplan", "nights", "-n", scene.namespace)
+    scene.cluster.kubectl("patch", *gone, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
+    scene.cluster.kubectl("delete", *gone)
+    async with scene.operator(ManualClock(MORNING)) as run:
+        await run.until(lambda: run.metric(STRAYS, "none") == slept > 0)

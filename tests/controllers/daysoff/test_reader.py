@@ -9,9 +9,8 @@ import msgspec
 from hibernator.api.core import HOLIDAY_MAPS
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
 from hibernator.controllers import shared
-from hibernator.controllers.daysoff import DaysOffBook
-from hibernator.controllers.daysoff_reader import DaysOffReader
-from hibernator.controllers.daysoff_reading import calendar_child
+from hibernator.controllers.daysoff_reader import DaysOffReader, calendar_child
+from hibernator.controllers.shared import DaysOffBook
 from hibernator.kube.cache import Caches
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Key

@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from hibernator.controllers.daysoff_reading import (
+from hibernator.controllers.daysoff_reader import (
     MOST_CALENDARS,
     MOST_CHARACTERS,
     calendar_child,
@@ -13,7 +13,7 @@ from hibernator.controllers.daysoff_reading import (
     read_now,
 )
 from hibernator.kube.child import Child
-from hibernator.schedule.daysoff import DaysOff, years_around
+from hibernator.schedule.holidays import DaysOff, years_around
 from hibernator.schedule.ticks import day_of
 from support.calendars import HARMLESS, HOSTILE, calendar
 from support.heart import Heart
@@ -31,7 +31,7 @@ def is_holiday(days_off: DaysOff, day: date) -> bool:
     return bool(list(days_off.calendar.between(day_of(day), day_of(day))))
 
 
-async def test_a_calendar_that_takes_for_ever_is_named_with_the_fix_and_blocks_nobody(child: Child) -> None:
+async def test_a_calendar_that_takes_for_ever_is_named_with_the_fix_and_blocks_no_one(child: Child) -> None:
     assert len(HOSTILE) < 2048
     heart = Heart()
     async with heart.beating():

@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.controllers import shared
-from hibernator.controllers.hibernateplan_exceptions import PlanExceptions
+from hibernator.controllers.hibernateplan_sources import PlanExceptions
 from hibernator.decisions.hibernateplan_case import MOST_EXCEPTIONS
 from hibernator.decisions.scheduleexception_line import is_open
 from hibernator.kube.store import Store

@@ -43,7 +43,7 @@ class Played(Noop):
 def played(monkeypatch: pytest.MonkeyPatch) -> type[Played]:
     monkeypatch.setattr(every, "Noop", Played)
     monkeypatch.setattr(Played, "acts", Counter())
-    monkeypatch.setattr(Played, "looks_again", None)
+    monkeypatch.setattr(Played, "check_every", None)
     return Played
 
 
@@ -130,7 +130,7 @@ async def test_what_may_wake_by_itself_is_looked_after_also_where_something_else
         if act == "sleep noop-1":
             raise Permanent("It is a read replica.")
 
-    monkeypatch.setattr(played, "looks_again", 3600.0)
+    monkeypatch.setattr(played, "check_every", 3600.0)
     monkeypatch.setattr(played, "script", script)
     scene.create(plan(noop("databases", items=2)))
     async with scene.operator() as run:
@@ -143,7 +143,7 @@ async def test_what_may_wake_by_itself_is_looked_after_also_where_something_else
 async def test_what_may_wake_by_itself_is_looked_after_through_after_through_the_night(
     scene: PlanScene, played: type[Played], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(played, "looks_again", 3600.0)
+    monkeypatch.setattr(played, "check_every", 3600.0)
     monkeypatch.setattr(played, "script", lambda _act, _time: None)
     scene.create(plan(noop("database")))
     async with scene.operator() as run:
@@ -188,7 +188,7 @@ class Halves(Noop):
         self.group.scaled, self.group.size = item.restore["scaled"], item.restore["size"]
 
 
-async def test_half_a_sleep_that_nobody_could_wake_is_not_taken_for_how_it_is_awake(
+async def test_half_a_sleep_that_no_one_could_wake_is_not_taken_for_how_it_is_awake(
     scene: PlanScene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(every, "Noop", Halves)

@@ -209,7 +209,7 @@ async def test_an_answer_that_is_lost_costs_no_attempt_and_no_time(
     assert scene.workloads() == before
 
 
-async def test_what_somebody_writes_into_restore_data_counts_for_the_process_that_runs(
+async def test_what_someone_writes_into_restore_data_counts_for_the_process_that_runs(
     scene: PlanScene, key: Key
 ) -> None:
     """Before: only for the next process."""

@@ -3,7 +3,7 @@
 import asyncio
 import json
 
-from hibernator.controllers.hibernateplan_metrics import OPERATIONS
+from hibernator.controllers.metrics import OPERATIONS
 from support.clock import ManualClock
 from support.plan_scenes import EVENING, MORNING, PlanScene, every_kind, noop, plan, workloads
 from support.scaler_scenes import WEEKDAYS, scaler, workload
@@ -101,7 +101,7 @@ async def test_what_wakes_things_is_written_before_anything_sleeps(scene: PlanSc
     ]
 
 
-async def test_restore_data_that_somebody_spoiled_is_told_and_used_once_it_is_mended(
+async def test_restore_data_that_someone_spoiled_is_told_and_used_once_it_is_mended(
     scene: PlanScene,
 ) -> None:
     scene.create(workload(replicas=2), plan(workloads("shop", scene.namespace)))

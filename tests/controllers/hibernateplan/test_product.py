@@ -14,6 +14,7 @@ COUNT = 10  # for each strategy
 # Each of these has shown a mistake, or is one of the ways in which workloads were once lost.
 PINNED = (
     844,  # restore data deleted, and the status write after the sleep refused: nothing knew that it slept
+    2584,  # restore data is going, and nobody removes its finalizer
     4296,  # a write of the waking arrives when the night has come again
     5730,  # the lease is lost in the middle of a waking, and the next process has not seen the night
     7525,  # restore data deleted between two writes of a sleep that is turned round

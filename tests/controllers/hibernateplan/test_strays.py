@@ -5,10 +5,14 @@ from typing import Any, ClassVar
 
 import pytest
 
+from hibernator.cli import strays
 from hibernator.controllers.strays import EVERY, STRAYS
+from hibernator.kube import credentials
+from hibernator.kube.client import Client
 from support.clock import ManualClock
 from support.cluster import ClusterInTest
-from support.plan_scenes import EVENING, MORNING, PlanScene, plan, workloads
+from support.foreign_kinds import DEFINITIONS, definition
+from support.plan_scenes import EVENING, MORNING, PlanScene, mark, noop, plan, workloads
 from support.scaler_scenes import workload
 
 DOMAIN = "hibernator.ardikabs.com"
@@ -23,31 +27,6 @@ class SweptScene(PlanScene):
 @pytest.fixture
 def scene(crds: ClusterInTest, namespace: str) -> PlanScene:
     return SweptScene(crds, namespace)
-
-
-def mark(
-    scene: PlanScene, name: str = "web", *, plan_name: str = "nights", uid: str = "", replicas: int = 3
-) -> None:
-    """Put a Deployment to sleep behind the back of the operator, as a write that came late would."""
-    found = scene.one("Deployment", name)
-    said = {
-        "plan": f"{scene.namespace}/{plan_name}",
-        "uid": uid or scene.one("HibernatePlan", plan_name)["metadata"]["uid"],
-        "cycle": 1,
-        "target": "shop",
-        "item": f"Deployment/{scene.namespace}/{name}",
-        "was": {"uid": found["metadata"]["uid"], "replicas": replicas},
-    }
-    body = {
-        "metadata": {
-            "labels": {f"{DOMAIN}/asleep": said["uid"]},
-            "annotations": {f"{DOMAIN}/asleep-by": json.dumps(said)},
-        },
-        "spec": {"replicas": 0},
-    }
-    scene.cluster.kubectl(
-        "patch", "deployment", name, "-n", scene.namespace, "--type=merge", "-p", json.dumps(body)
-    )
 
 
 def restored(found: dict[str, Any]) -> dict[str, Any]:
@@ -133,6 +112,61 @@ async def test_the_sleepers_of_a_plan_that_sleeps_are_no_strays(scene: PlanScene
         assert scene.replicas() == 0
         assert degraded(scene)["status"] == "False"
         assert run.metric(STRAYS, "plan") == 0
+
+
+async def test_what_slept_by_a_target_that_left_its_plan_is_found_without_restore_data(
+    scene: PlanScene,
+) -> None:
+    """Nothing names its kind any more; its mark is all that is left."""
+    scene.cluster.kubectl(
+        "apply", "--server-side", "--force-conflicts", "-f", "-", input=json.dumps(DEFINITIONS[1])
+    )
+    scene.cluster.until_established()
+    rollouts = workloads("shop", scene.namespace, "rollouts.argoproj.io")
+    rollout = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": {"name": "canary"}}
+    scene.create(rollout | {"spec": {"replicas": 4}}, plan(rollouts))
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        assert scene.replicas("canary", "rollouts") == 0
+    for one in scene.restore_data():
+        place = ("configmap", one["metadata"]["name"], "-n", scene.namespace)
+        scene.cluster.kubectl("patch", *place, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
+        scene.cluster.kubectl("delete", *place)
+    body = json.dumps({"spec": {"targets": [noop("nothing")]}})
+    scene.cluster.kubectl("patch", "hplan", "nights", "-n", scene.namespace, "--type=merge", "-p", body)
+    async with scene.operator(ManualClock(LATER)) as run:
+        await run.advance_to(MORNING)
+        await run.advance(901)
+        await run.until(lambda: scene.replicas("canary", "rollouts") == 4)
+
+
+async def test_a_kind_that_cannot_be_converted_hides_no_other_sleeper(scene: PlanScene) -> None:
+    """When all is lost, so is often what converts the kinds of others."""
+    nowhere = {"url": "https://127.0.0.1:1/convert"}
+    broken = definition("crooked.example", "Relic", "v1")
+    (old,) = broken["spec"]["versions"]
+    broken["spec"]["versions"] = [old | {"name": "v2", "storage": False}, old]
+    webhook = {"conversionReviewVersions": ["v1"], "clientConfig": nowhere}
+    broken["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}
+    scene.create(workload(replicas=3), plan(workloads("shop", scene.namespace)))
+    mark(scene)
+    relic = {
+        "apiVersion": "crooked.example/v1",
+        "kind": "Relic",
+        "metadata": {"name": "one", "labels": {f"{DOMAIN}/asleep": "some"}},
+    }
+    scene.cluster.kubectl("apply", "-f", "-", input=json.dumps(broken))
+    try:
+        scene.cluster.until_established()
+        scene.cluster.request("POST", f"/apis/crooked.example/v1/namespaces/{scene.namespace}/relics", relic)
+        async with Client(credentials.find(str(scene.cluster.kubeconfig))) as client:
+            (found,) = await strays.of_plan(client, f"{scene.namespace}/nights")
+            assert await strays.wake(client, found) == ""
+        assert scene.replicas() == 3
+    finally:
+        broken["spec"]["conversion"] = {"strategy": "None"}
+        scene.cluster.kubectl("apply", "-f", "-", input=json.dumps(broken))
+        scene.cluster.kubectl("delete", "crd", "relics.crooked.example")
 
 
 async def test_sleepers_of_a_plan_that_is_gone_are_counted_and_left_to_people(scene: PlanScene) -> None:

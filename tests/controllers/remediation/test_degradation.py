@@ -23,7 +23,7 @@ from support.rights import until
 _PATIENCE: Final = 60.0  # real seconds; reached only by a test that fails
 
 
-async def test_where_nobody_asks_the_people_the_analysis_times_out_by_itself(scene: RemediationScene) -> None:
+async def test_where_no_one_asks_the_people_the_analysis_times_out_by_itself(scene: RemediationScene) -> None:
     async with running(scene.cluster.kubeconfig, scene.namespace) as run:
         scene.apply(analysis(name="lost", of="missing"), analysis(name="alone", of=None))
         await run.settle()
@@ -131,7 +131,7 @@ async def test_deleting_the_remediation_takes_everything_along_also_while_no_ope
     until(lambda: scene.all(REQUESTS) == [] and scene.all(ANALYSES) == [])
 
 
-async def test_a_decision_in_time_counts_although_nobody_was_there_to_see_it(scene: RemediationScene) -> None:
+async def test_a_decision_in_time_counts_although_no_one_was_there_to_see_it(scene: RemediationScene) -> None:
     now = Instant.now()
     request = handmade("seen-late", now.add(minutes=30))
     scene.apply(request)

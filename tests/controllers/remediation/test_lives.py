@@ -16,7 +16,9 @@ from support.remediation_scenes import (
 )
 
 
-async def test_a_remediation_goes_from_the_analysis_through_consent_to_ready(scene: RemediationScene) -> None:
+async def test_a_remediation_goes_from_analysis_through_approval_to_ready(
+    scene: RemediationScene,
+) -> None:
     async with running(scene.cluster.kubeconfig, scene.namespace) as run:
         scene.apply(remediation(), analysis())
         await run.settle()
@@ -97,7 +99,7 @@ async def test_silence_until_the_deadline_ends_it(scene: RemediationScene) -> No
         assert len(await run.trail("remediationapprovalrequest.expired")) == 1
 
 
-async def test_what_is_sure_enough_and_what_is_not_asks_nobody(scene: RemediationScene) -> None:
+async def test_what_is_sure_enough_and_what_is_not_asks_no_one(scene: RemediationScene) -> None:
     async with running(scene.cluster.kubeconfig, scene.namespace) as run:
         scene.apply(remediation(), analysis(0.8), analysis(0.59, "guess"), analysis(None, "unfinished"))
         await run.settle()
@@ -130,7 +132,7 @@ async def test_the_namespace_says_who_is_asked_and_the_second_level_comes_in_lat
         assert len(await run.trail("remediationapprovalrequest.escalated")) == 1
 
 
-async def test_a_word_of_somebody_who_is_not_asked_is_set_aside_and_the_right_one_still_counts(
+async def test_a_decision_of_someone_who_is_not_asked_is_set_aside_and_the_right_one_still_counts(
     scene: RemediationScene,
 ) -> None:
     async with running(scene.cluster.kubeconfig, scene.namespace) as run:
@@ -154,7 +156,7 @@ async def test_a_word_of_somebody_who_is_not_asked_is_set_aside_and_the_right_on
 
 
 @pytest.mark.parametrize("level", ["approversL1", "approversL2"])
-async def test_a_role_counts_that_somebody_has_by_a_group_of_their_log_in(
+async def test_a_role_counts_that_someone_has_by_a_group_of_their_log_in(
     scene: RemediationScene, level: str
 ) -> None:
     async with running(scene.cluster.kubeconfig, scene.namespace) as run:

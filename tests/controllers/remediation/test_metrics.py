@@ -2,7 +2,7 @@
 
 import asyncio
 
-from hibernator.controllers.approval_metrics import DECISION_SECONDS, DECISIONS, OLDEST_SECONDS, WAITING
+from hibernator.controllers.metrics import DECISION_SECONDS, DECISIONS, OLDEST_SECONDS, WAITING
 from support.operators import running
 from support.remediation_scenes import REQUESTS, RemediationScene, analysis, remediation
 

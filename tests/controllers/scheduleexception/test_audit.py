@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from hibernator.api.scheduleexception import ScheduleException
-from hibernator.controllers.scheduleexception_audit import events
+from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.controllers.journal_audit import events
 from support.exception_scenes import EVERY_DAY, ExceptionScene, exception, hours
 from support.plan_scenes import noop, plan
 
@@ -24,7 +24,7 @@ def told(*history: tuple[str, str, str], **status: Any) -> list[tuple[str, str, 
         for number, (action, actor, reason) in enumerate(history)
     ]
     document = {"metadata": {"name": "x", "uid": "u"}, "spec": SPEC, "status": {"history": entries} | status}
-    found = list(events(msgspec.convert(document, ScheduleException)))
+    found = list(events(EXCEPTIONS, msgspec.convert(document, ScheduleException)))
     assert len({one.id for one in found}) == len(found)
     return [(one.type.removeprefix("scheduleexception."), one.actor.type, one.actor.id) for one in found]
 

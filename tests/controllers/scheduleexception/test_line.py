@@ -8,8 +8,8 @@ from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
-from hibernator.controllers import scheduleexception_line as module
-from hibernator.controllers.scheduleexception_line import Line
+from hibernator.controllers import scheduleexception as module
+from hibernator.controllers.scheduleexception import Line
 from hibernator.decisions.scheduleexception_line import is_open, place
 from hibernator.decisions.scheduleexception_request import REQUESTED_BY, requester
 from hibernator.kube.store import Store

@@ -10,7 +10,7 @@ from hibernator.approvals.people import Directory, read_roles
 from hibernator.audit.database import Database
 from hibernator.kube import credentials
 from hibernator.kube.client import Client
-from support.account import operator_kubeconfig
+from support.account import known_by, web_kubeconfig
 from support.clock import ManualClock
 from support.exception_scenes import EVERY_DAY, ExceptionScene, exception, hours
 from support.operators import running
@@ -114,8 +114,8 @@ async def test_two_hundred_who_decide_at_once_end_in_one_decision(scene: Excepti
     directory = Directory(roles=read_roles(roles))
     async with (
         running(scene.cluster.kubeconfig, scene.namespace) as run,
-        # A channel of the operator: it writes what people told it, in its own name.
-        Client(credentials.find(str(operator_kubeconfig(scene.cluster.kubeconfig)))) as client,
+        # The web process writes what people told it, under an account of its own.
+        Client(credentials.find(str(web_kubeconfig(scene.cluster.kubeconfig)))) as client,
     ):
 
         async def say(number: int, user: str) -> str:
@@ -125,8 +125,9 @@ async def test_two_hundred_who_decide_at_once_end_in_one_decision(scene: Excepti
                     Matter("asked", scene.namespace),
                     directory.person(user),
                     "approve" if number % 2 else "reject",
-                    "kubectl",
+                    "link",
                     now=run.clock.now(),
+                    known_by=known_by(f"{user}@company.com"),
                 )
             except NotAcceptedError as error:
                 return str(error)
@@ -154,19 +155,19 @@ async def test_an_approval_of_what_was_shown_before_is_refused_when_it_was_made_
     bob = Directory().person("bob@company.com")
     async with (
         running(scene.cluster.kubeconfig, scene.namespace) as run,
-        # A channel of the operator: it writes what people told it, in its own name.
-        Client(credentials.find(str(operator_kubeconfig(scene.cluster.kubeconfig)))) as client,
+        # The web process writes what people told it, under an account of its own.
+        Client(credentials.find(str(web_kubeconfig(scene.cluster.kubeconfig)))) as client,
     ):
+        how = known_by("bob@company.com")
         shown = Matter("asked", scene.namespace, uid="another", spec_hash="sha256:another")
         with pytest.raises(NotAcceptedError, match="no longer what was shown"):
-            await decide(client, shown, bob, "approve", "slack", now=run.clock.now())
-        await decide(client, Matter("asked", scene.namespace), bob, "approve", "slack", now=run.clock.now())
+            await decide(client, shown, bob, "approve", "slack", now=run.clock.now(), known_by=how)
+        here = Matter("asked", scene.namespace)
+        await decide(client, here, bob, "approve", "slack", now=run.clock.now(), known_by=how)
         await run.settle()
         assert scene.state("asked") == "Active"
         with pytest.raises(NotAcceptedError, match=r"approved already, by bob@company\.com"):
-            await decide(
-                client, Matter("asked", scene.namespace), bob, "reject", "slack", now=run.clock.now()
-            )
+            await decide(client, here, bob, "reject", "slack", now=run.clock.now(), known_by=how)
 
 
 async def test_nothing_that_people_agreed_to_goes_ahead_while_the_audit_database_is_away(
@@ -178,12 +179,13 @@ async def test_nothing_that_people_agreed_to_goes_ahead_while_the_audit_database
     bob = Directory().person("bob@company.com")
     async with (
         running(scene.cluster.kubeconfig, scene.namespace) as run,
-        # A channel of the operator: it writes what people told it, in its own name.
-        Client(credentials.find(str(operator_kubeconfig(scene.cluster.kubeconfig)))) as client,
+        # The web process writes what people told it, under an account of its own.
+        Client(credentials.find(str(web_kubeconfig(scene.cluster.kubeconfig)))) as client,
     ):
         async with Database(run.database) as held, held.begin() as connection:
             await connection.exec_driver_sql("CREATE TABLE hold (x)")  # a write lock that is not let go
-            await decide(client, Matter("asked", scene.namespace), bob, "approve", "cli", now=run.clock.now())
+            here, now = Matter("asked", scene.namespace), run.clock.now()
+            await decide(client, here, bob, "approve", "link", now=now, known_by=known_by("bob@company.com"))
             await run.until(lambda: scene.state("asked") == "Approved")
             await run.settle()  # it has tried, and given up for now
             status = scene.exception_status("asked")

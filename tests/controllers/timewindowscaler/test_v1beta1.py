@@ -5,7 +5,6 @@ CRDs belong to the whole cluster, and these tests point one at a webhook of thei
 
 import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 from hibernator.controlplane.binaries import find_or_build
 from hibernator.controlplane.cluster import running as control_plane
+from hibernator.controlplane.ports import free_port
 from hibernator.controlplane.progress import PlainReporter
 from hibernator.controlplane.versions import needed
 from support.account import allow
@@ -66,8 +66,7 @@ def scene(own_cluster: ClusterInTest) -> Scene:
 @asynccontextmanager
 async def converting(scene: Scene) -> AsyncIterator[Running]:
     """The operator with its webhooks, once the API server has been told of them."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     webhooks: dict[str, Any] = {"webhook_listen": address, "webhook_url": f"https://{address}"}
     async with running(scene.cluster.kubeconfig, scene.namespace, **webhooks) as run:
         await run.until(lambda: _is_converted(scene))
@@ -149,7 +148,7 @@ async def test_anything_with_a_scale_subresource_is_scaled_by_it(scene: Scene) -
         await run.until(lambda: scene.get("fleets", "web")["spec"]["ships"] == 4)
 
 
-async def test_a_kind_that_the_operator_may_not_read_is_named_and_holds_up_nobody(scene: Scene) -> None:
+async def test_a_kind_that_the_operator_may_not_read_is_named_and_holds_up_no_one(scene: Scene) -> None:
     secret = json.loads(json.dumps(FLEET).replace("fleet", "convoy").replace("Fleet", "Convoy"))
     scene.cluster.kubectl("apply", "-f", "-", input=json.dumps(secret))
     scene.cluster.until_established()
@@ -224,7 +223,7 @@ async def test_that_prometheus_refuses_a_query_is_in_the_status_but_not_what_it_
         await run.until(lambda: "parenthesis" not in scene.condition("Degraded")["message"])
 
 
-async def test_a_kind_that_nobody_knows_is_a_missing_target(scene: Scene) -> None:
+async def test_a_kind_that_no_one_knows_is_a_missing_target(scene: Scene) -> None:
     async with converting(scene) as run:
         await applied(scene, beta(targetRef={"apiVersion": "example.org/v9", "kind": "Ghost", "name": "web"}))
         await run.until(lambda: scene.condition("Ready").get("reason") == "TargetNotFound")

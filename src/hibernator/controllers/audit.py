@@ -1,8 +1,8 @@
-"""Tells the audit trail that an object is gone, of every kind, whether or not anybody waited for that.
+"""Tells the audit trail that an object is gone, of every kind, whether or not anyone waited for that.
 
 Most objects have no finalizer, and shall need none just to be written about. While this replica leads, the
-watch tells who has gone, and how they were last. Whoever went while nobody led is found at the beginning of
-the next lead: the trail knows whose beginning it has told and whose end it has not. There is one id for the
+watch tells who has gone, and how they were last. What went while no one led is found at the beginning of
+the next lead: the trail knows whose beginning it has and whose end it has not. There is one id for the
 end of an object, so that it does not matter who tells it, or how often. Who did it is looked for among those
 who asked for it.
 """
@@ -10,14 +10,17 @@ who asked for it.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 from whenever import Instant
 
 from hibernator.api.aianalysis import ANALYSES
 from hibernator.api.cloudprovider import PROVIDERS
+from hibernator.api.core import CONFIG_MAPS, ConfigMap
+from hibernator.api.exceptionpolicy import EXCEPTION_POLICIES
 from hibernator.api.hibernateplan import PLANS
 from hibernator.api.k8scluster import CLUSTERS
+from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.remediationrequest import REMEDIATIONS
@@ -26,38 +29,74 @@ from hibernator.api.timewindowscaler import SCALERS
 from hibernator.audit.asked import Asked, deleter
 from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.event import AuditEvent, Resource, event, person
+from hibernator.audit.spool import NAME, read
 from hibernator.audit.store import Life
-from hibernator.controllers import journal_audit, remediation_audit, scheduleexception_audit
+from hibernator.audit.trail import Trail
+from hibernator.controllers import journal_audit
 from hibernator.controllers.means import Means
 from hibernator.kube.cache import Cache
+from hibernator.kube.client import Client
 from hibernator.kube.clock import SystemClock
-from hibernator.kube.controller import Controller, Key, Result, Watches
+from hibernator.kube.controller import Controller, For, Key, Result, Watches
+
+_SPOOL_AGAIN: Final = 30.0  # seconds
+
+
+class SpoolReconciler:
+    def __init__(self, client: Client, spools: Cache[ConfigMap], trail: Trail) -> None:
+        self._client = client
+        self._spools = spools
+        self._trail = trail
+
+    async def reconcile(self, key: Key) -> Result:
+        found = self._spools.get(*key)
+        if found is None or not found.data:
+            return Result()
+        try:
+            await self._trail.record_now(*(one for text in found.data.values() if (one := read(text))))
+        except AuditUnavailable:
+            return Result(_SPOOL_AGAIN)
+        # Others may have added something since. Each goes by its own name, so that this takes nothing of it.
+        written = await self._client.patch(
+            CONFIG_MAPS, key.name, key.namespace, {"data": dict.fromkeys(found.data)}, resource_version=None
+        )
+        self._spools.wrote(written)
+        return Result()
+
+
+def spool_controller(means: Means, home: str) -> Controller:
+    spools = means.caches.of(CONFIG_MAPS, home, field_selector=f"metadata.name={NAME}")
+    reconcile = SpoolReconciler(means.client, spools, means.trail).reconcile
+    return means.controller("auditspool", reconcile, [For(spools)], workers=1)
+
 
 T = TypeVar("T", bound=Object)
 
-# All that go at the same time are told at the same time.
-_DEPARTURE: Final = Key("", "who goes")
-_ABSENCE: Final = Key("", "who went while nobody led")
+# All that go at the same time are recorded at the same time.
+_DEPARTURE: Final = Key("", "deleted")
+_ABSENCE: Final = Key("", "deleted without a leader")
 _PATIENCE: Final = 1.0
 _AGAIN: Final = 60.0  # seconds
+_KINDS: Final[tuple[Kind[Any], ...]] = (
+    SCALERS,
+    PLANS,
+    PROVIDERS,
+    CLUSTERS,
+    EXCEPTIONS,
+    EXCEPTION_POLICIES,
+    REMEDIATIONS,
+    ANALYSES,
+    APPROVAL_REQUESTS,
+)
 _UNSEEN: Final = "found to be gone when a replica began to lead; when it went is not known"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Generic[T]):
-    """Objects whose end is told, with what else their last state still has to tell."""
-
-    cache: Cache[T]
-    events: Callable[[T], Iterable[AuditEvent]]
-    correlation: Callable[[T], str] = lambda _one: ""
-
-
-@dataclass(frozen=True, slots=True)
 class Gone:
-    """Somebody who went, at some moment between two of real time."""
+    """Someone who went, at some moment between two of real time."""
 
     life: Life
-    at: Instant  # as it is told
+    at: Instant  # as it is recorded
     since: Instant
     until: Instant
     last_words: tuple[AuditEvent, ...] = ()
@@ -66,29 +105,23 @@ class Gone:
 
 
 class Departures:
-    def __init__(self, means: Means, kinds: Sequence[Kept[Any]]) -> None:
+    def __init__(self, means: Means, caches: Sequence[Cache[Any]]) -> None:
         self._trail = means.trail
         self._spool = means.spool
         self._clock = means.clock
         self._real = SystemClock()  # by which people ask to delete something
         self._namespace = means.caches.namespace
-        self._kinds: Mapping[str, Kept[Any]] = {one.cache.kind.kind: one for one in kinds}
+        self._caches: Mapping[str, Cache[Any]] = {one.kind.kind: one for one in caches}
         self._gone: dict[Resource, Gone] = {}
         self._left_at: Instant | None = None
         self._leads = False
-        self.controller = Controller(
-            "departures",
-            self.reconcile,
-            sources=[Watches(one.cache, _nobody) for one in kinds],
-            clock=means.clock,
-            metrics=means.metrics,
-            workers=1,
-        )
-        for kind in kinds:
-            kind.cache.on_change(self._handler(kind))
+        sources = [Watches(one, _no_keys) for one in caches]
+        self.controller = means.controller("departures", self.reconcile, sources, workers=1)
+        for cache in caches:
+            cache.on_change(self._handler(cache.kind))
 
     def lead(self, left_at: Instant | None) -> None:
-        """From now on whoever goes is seen. Who went since the last leader left has to be looked for."""
+        """From now on every deletion is seen. Who went since the last leader left has to be looked for."""
         self._leads, self._left_at = True, left_at
         self.controller.queue.add(_ABSENCE)
 
@@ -108,7 +141,7 @@ class Departures:
         really = [
             one
             for about, one in gone.items()
-            if (about.namespace, about.name) not in self._kinds[about.kind].cache.undecodable
+            if (about.namespace, about.name) not in self._caches[about.kind].undecodable
         ]
         asked: dict[str, list[Asked]] = defaultdict(list)
         for wish in await self._spool.asked(*(one.life.resource.uid for one in really)):
@@ -119,7 +152,7 @@ class Departures:
         await self._spool.keep(*events, patience=_PATIENCE)
 
     async def _look_for_the_absent(self) -> Result:
-        # What the last leader has told of their end must be in the trail, or it would be told twice.
+        # What the last leader has recorded of their end must be in the trail, or it would be there twice.
         try:
             known = await self._trail.living()
         except AuditUnavailable:
@@ -134,22 +167,22 @@ class Departures:
         return Result()
 
     def _is_absent(self, about: Resource) -> bool:
-        kept = self._kinds.get(about.kind)
-        if kept is None or self._namespace not in {"", about.namespace}:
-            return False  # somebody else's, or where this operator does not look
+        cache = self._caches.get(about.kind)
+        if cache is None or self._namespace not in {"", about.namespace}:
+            return False  # someone else's, or where this operator does not look
         key = about.namespace, about.name
-        found = kept.cache.get(*key)
+        found = cache.get(*key)
         is_there = found is not None and found.metadata.uid == about.uid
-        return not is_there and key not in kept.cache.undecodable
+        return not is_there and key not in cache.undecodable
 
-    def _handler(self, kind: Kept[T]) -> Callable[[T | None, T | None], None]:
+    def _handler(self, kind: Kind[T]) -> Callable[[T | None, T | None], None]:
         def changed(old: T | None, new: T | None) -> None:
             if old is None or new is not None or not self._leads:
                 return
-            about, deleted = Resource.of(kind.cache.kind, old), old.metadata.deletion_timestamp
+            about, deleted = Resource.of(kind, old), old.metadata.deletion_timestamp
             at, real = (Instant(deleted),) * 2 if deleted else (self._clock.now(), self._real.now())
-            life = Life(about, kind.correlation(old))
-            last_words, identity = tuple(kind.events(old)), journal_audit.of_deletion(old)
+            life = Life(about, journal_audit.correlation(kind, old))
+            last_words, identity = tuple(journal_audit.events(kind, old)), journal_audit.of_deletion(old)
             self._is_gone(Gone(life, at, real, real, last_words, identity=identity))
 
         return changed
@@ -161,25 +194,7 @@ class Departures:
 
 def every_departure(means: Means) -> Departures:
     """For every kind that the trail tells of."""
-    of = means.caches.of
-    return Departures(
-        means,
-        [
-            *(_journaling(of(kind)) for kind in (SCALERS, PLANS, PROVIDERS, CLUSTERS)),
-            Kept(of(EXCEPTIONS), scheduleexception_audit.events, _own_uid),
-            Kept(of(REMEDIATIONS), remediation_audit.remediation_events, _own_uid),
-            Kept(of(ANALYSES), remediation_audit.analysis_events, remediation_audit.correlation),
-            Kept(of(APPROVAL_REQUESTS), remediation_audit.request_events, remediation_audit.correlation),
-        ],
-    )
-
-
-def _journaling(cache: Cache[Any]) -> Kept[Any]:
-    return Kept(cache, lambda one: journal_audit.events(cache.kind, one, one.status.journal))
-
-
-def _own_uid(one: Object) -> str:
-    return one.metadata.uid
+    return Departures(means, [means.caches.of(kind) for kind in _KINDS])
 
 
 def _deleted(gone: Gone, asked: Iterable[Asked]) -> AuditEvent:
@@ -196,5 +211,5 @@ def _deleted(gone: Gone, asked: Iterable[Asked]) -> AuditEvent:
     )
 
 
-def _nobody(_one: Object) -> Iterable[Key]:
+def _no_keys(_one: Object) -> Iterable[Key]:
     return ()

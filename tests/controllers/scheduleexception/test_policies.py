@@ -1,0 +1,51 @@
+"""Policies and exceptions together: what a policy says about itself, and what it makes of an exception."""
+
+from typing import Any
+
+from support.exception_scenes import EVERY_DAY, ExceptionScene, exception, hours
+
+
+def four_eyes(**spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "hibernator.ardikabs.com/v1alpha1",
+        "kind": "ExceptionPolicy",
+        "metadata": {"name": "four-eyes"},
+        "spec": {"require": {"roles": ["manager"]}} | spec,
+    }
+
+
+def said(scene: ExceptionScene) -> tuple[str, str]:
+    found = scene.get("exceptionpolicies", "four-eyes").get("status", {}).get("conditions", ())
+    return next(((one["status"], one["reason"]) for one in found), ("", ""))
+
+
+async def test_a_policy_says_whether_it_can_be_read_and_each_change_is_in_the_trail(
+    scene: ExceptionScene,
+) -> None:
+    scene.plan_over_web()
+    scene.apply(four_eyes())
+    party = exception(
+        "party",
+        reason="because",
+        type="suspend",
+        validFrom="2026-03-01T00:00:00Z",
+        validUntil="2026-03-08T00:00:00Z",
+        windows=hours("20:00", "23:00", EVERY_DAY),
+    )
+    async with scene.operator() as run:
+        await run.until(lambda: said(scene) == ("True", "InForce"))
+        scene.apply(party)
+        await run.until(lambda: scene.state("party") == "Pending")
+        asked = scene.exception_status("party")["requiredApprovals"]
+        assert [(one["role"], one["policy"]) for one in asked] == [("manager", "four-eyes")]
+        scene.apply(four_eyes(reasonRequired=True, reasonPattern="[A-"))
+        await run.until(lambda: said(scene) == ("False", "InvalidSpec"))
+        await run.until(lambda: "cannot be read" in scene.exception_status("party")["message"])
+        scene.delete("exceptionpolicies", "four-eyes")
+        await run.until(lambda: scene.state("party") == "Active")
+        await run.settle()
+        [trouble] = await run.trail("exceptionpolicy.degraded")
+        assert "spec.reasonPattern" in trouble.error
+        for action in ("created", "ready", "changed", "deleted"):
+            assert len(await run.trail(f"exceptionpolicy.{action}")) == 1
+    assert [reason for reason, _, _ in scene.events("four-eyes")] == ["InForce", "InvalidSpec"]
