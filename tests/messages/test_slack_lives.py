@@ -1,0 +1,150 @@
+"""Whole lives of requests in Slack, on the real control plane: processes are killed, and tokens revoked."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hibernator.api.approvaldelivery import DELIVERIES
+from hibernator.kube.client import Client
+from hibernator.kube.credentials import find
+from hibernator.messages.slack_api import ACCEPTED
+from messages.scenes import ALICE, BOB, CAROL, DORA
+from messages.test_lives import MONDAY, PATIENCE, WISH, decide
+from support.account import web_kubeconfig, web_settles_in
+from support.clock import ManualClock
+from support.exception_scenes import ExceptionScene, exception
+from support.mortal import Nursery
+from support.operators import running
+from support.plan_scenes import noop, plan
+from support.posts import posting
+from support.slack import BOT_TOKEN, SECRET, TEAM, LoopbackSlack, loopback_slack
+from support.slack_lives import Killer
+
+ROOM = "C024BE91L"
+ASKED = WISH | {"approverEmails": [BOB, CAROL], "approvalRequiredRoles": []}
+
+
+@dataclass
+class Place:
+    scene: ExceptionScene
+    slack: LoopbackSlack
+    clock: ManualClock
+    folder: Path
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {
+            "slack_bot_token_file": str(self.folder / "bot"),
+            "slack_api_url": f"{self.slack.url}/api/",
+            "slack_team_id": TEAM,
+            "slack_mode": "buttons",
+            "slack_signing_secret_file": str(self.folder / "signing"),
+            "slack_channel": ROOM,
+        }
+
+
+@pytest.fixture
+async def place(scene: ExceptionScene, tmp_path: Path) -> AsyncIterator[Place]:
+    clock = ManualClock(MONDAY)
+    (tmp_path / "bot").write_text(BOT_TOKEN)
+    (tmp_path / "signing").write_text(SECRET)
+    scene.apply(plan(noop("nothing"), name="dev-plan"))
+    async with loopback_slack(now=lambda: clock.now().timestamp()) as slack:
+        for one in (ALICE, BOB, CAROL, DORA):
+            slack.person(one)
+        slack.channel(ROOM)
+        yield Place(scene, slack, clock, tmp_path)
+
+
+def said(messages: list[dict[str, Any]]) -> list[str]:
+    return [one["text"].partition(":")[0] for one in messages]
+
+
+async def test_kill_9_after_every_call_of_a_life_leaves_one_true_message_for_each_person(
+    place: Place,
+) -> None:
+    scene, slack, clock = place.scene, place.slack, place.clock
+    killer = Killer(slack, place.folder / "pid")
+    lives = 0
+
+    async def let_live(nursery: Nursery) -> None:
+        """Start a process as often as it is killed; each waits as long as the claims of the last hold."""
+        nonlocal lives
+        while True:
+            lives += 1
+            at = clock.now().add(minutes=3 * lives).format_iso()
+            given = (str(scene.cluster.kubeconfig), scene.namespace, str(place.folder), at)
+            if not await asyncio.to_thread(nursery.live, *given, json.dumps(place.settings)):
+                return
+
+    await asyncio.to_thread(web_settles_in, scene.cluster.kubeconfig, scene.namespace)
+    async with (
+        running(scene.cluster.kubeconfig, scene.namespace, clock, **PATIENCE) as run,
+        Client(find(str(web_kubeconfig(scene.cluster.kubeconfig)))) as client,
+    ):
+        scene.apply(exception("asked", **ASKED))
+        await run.settle()
+        with Nursery("support.slack_lives:keep") as nursery:
+            await let_live(nursery)
+            await decide(client, clock, scene, BOB, "reject", "Not in the freeze.")
+            await run.settle()
+            await let_live(nursery)
+    methods = Counter(method for method, _ in killer.killed_after)
+    assert methods.keys() >= {"users.lookupByEmail", "conversations.open", "chat.postMessage", "chat.update"}
+    assert lives == len(killer.killed_after) + 2  # the last of each chapter lives to its end
+    over = last = "❌ Exception rejected"
+    assert {one: said(slack.conversation(one)) for one in (ALICE, BOB, CAROL)} == {
+        ALICE: [last],
+        BOB: [over, "Your decision counts", last],
+        CAROL: [over, last],
+    }
+    assert said(slack.channel(ROOM)) == [over, f"✗ {BOB} rejected it", last]
+    for one in (BOB, CAROL):
+        [question] = slack.questions(one)
+        assert "hibernator_approve" not in str(question["blocks"])
+        assert f"✗ {BOB} rejected: Not in the freeze." in str(question["blocks"])
+
+
+async def test_a_revoked_token_is_one_condition_and_one_event_however_many_are_asked(place: Place) -> None:
+    scene, slack, clock = place.scene, place.slack, place.clock
+    slack.token = "xoxb-new"
+    everybody = (BOB, CAROL, DORA)
+    async with (
+        running(scene.cluster.kubeconfig, scene.namespace, clock, **PATIENCE) as run,
+        posting(scene.cluster.kubeconfig, scene.namespace, place.folder, clock, **place.settings) as post,
+    ):
+        for number in range(3):
+            scene.apply(plan(noop("nothing"), name=f"plan-{number}"))
+            scene.apply(
+                exception(f"asked-{number}", f"plan-{number}", **ASKED | {"approverEmails": everybody})
+            )
+            await run.settle()
+            await post.settle()
+        clock.settles_with(post.settle)
+        await clock.advance(600)
+        held = await post.client.list(DELIVERIES, scene.namespace)
+        [condition] = [one for delivery in held for one in delivery.status.conditions]
+        assert (condition.type, condition.status, condition.reason) == (
+            "Delivered",
+            "False",
+            "SlackTokenRefused",
+        )
+        assert "Slack refuses the token of the app: invalid_auth" in condition.message
+        assert post.metrics.value(ACCEPTED, "bot") == 0
+        assert len(slack.calls) == 0
+        (place.folder / "bot").write_text("xoxb-new")
+        await clock.advance(120)
+        assert post.metrics.value(ACCEPTED, "bot") == 1
+        assert [len(slack.questions(one)) for one in everybody] == [3, 3, 3]
+        assert len(slack.channel(ROOM)) == 3
+        held = await post.client.list(DELIVERIES, scene.namespace)
+        assert {one.reason for delivery in held for one in delivery.status.conditions} == {"Sent"}
+    events = scene.cluster.kubectl("get", "events", "-n", scene.namespace, "-o", "json").stdout
+    told = [one for one in json.loads(events)["items"] if "Slack" in one.get("message", "")]
+    assert [one["reason"] for one in told] == ["SlackTokenRefused"]
