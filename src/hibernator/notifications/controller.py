@@ -1,0 +1,234 @@
+"""Keeps every HibernateNotification: what it selects, and what its sinks have yet to get.
+
+One replica leads and does this. It looks when a HibernateNotification or what it may select changes, when the
+trail has grown, when a sink may be tried again, and when something is due by the clock.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+from msgspec import structs
+from whenever import Instant
+
+from hibernator.api.core import NAMESPACES
+from hibernator.api.hibernatenotification import (
+    MOST_PLANS_SHOWN,
+    HibernateNotification,
+    HibernateNotificationStatus,
+    SinkStatus,
+    WatchedPlan,
+)
+from hibernator.api.hibernateplan import PLANS
+from hibernator.api.meta import Object
+from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
+from hibernator.api.timewindowscaler import SCALERS
+from hibernator.audit.database import AuditUnavailable
+from hibernator.decisions.conditions import Verdict, lay_over, whole_second
+from hibernator.decisions.selecting import selects
+from hibernator.kube.cache import Cache, Caches
+from hibernator.kube.client import Client
+from hibernator.kube.clock import Clock
+from hibernator.kube.controller import Controller, For, Key, Result, Watches
+from hibernator.kube.metrics import Metrics
+from hibernator.kube.together import together
+from hibernator.messages.controller import exceptions_of
+from hibernator.notifications.clocked import next_due
+from hibernator.notifications.courier import Courier, Means, Memory
+from hibernator.notifications.ledger import Ledger
+from hibernator.notifications.metrics import LAG, OPEN
+from hibernator.notifications.records import only, sink_status
+from hibernator.notifications.scope import Lately, Objects, Scope
+
+_log: Final = structlog.get_logger(__name__)
+
+READY: Final = "Ready"
+DELIVERING: Final = "Delivering"
+DETACHED: Final = "NothingSelected"
+TRAIL_MISSING: Final = "TrailMissing"
+TRAIL_AWAY: Final = "TrailUnavailable"
+SINK_FAILING: Final = "SinkFailing"
+SELECTOR_REFUSED: Final = "NamespaceSelectorRefused"
+
+_NO_TRAIL: Final = (
+    "The web process has no access to the audit trail, from which notifications come: an administrator sets "
+    "trailUrl or databaseFile."
+)
+_POLL: Final = 2.0  # seconds between two looks at where the trail ends
+_AWAY: Final = 15.0
+_NAMESPACES_FOR: Final = 30.0
+
+
+@dataclass(slots=True)
+class Notifier:
+    client: Client
+    cache: Cache[HibernateNotification]
+    objects: Objects
+    means: Means | None  # None where there is no trail
+    clock: Clock
+    home: str  # the operator's namespace: only there may a notification look at other namespaces
+    _memories: dict[tuple[str, str], Memory] = field(default_factory=dict)  # by uid and sink
+    _lately: dict[str, Lately] = field(default_factory=dict)  # by uid
+    _namespaces: tuple[float, dict[str, dict[str, str]]] = (-_NAMESPACES_FOR, {})
+
+    async def reconcile(self, key: Key) -> Result:
+        found = self.cache.get(*key)
+        if found is None or found.metadata.deletion_timestamp:
+            self._forget()
+            return Result()
+        ledger = Ledger(self.client, self.cache, found)
+        lately = self._lately.setdefault(found.metadata.uid, Lately())
+        scope = Scope(found, self.objects, await self._places(found), lately)
+        lately.see(scope, self.clock.monotonic())
+        if self.means is None:
+            await self._note(ledger, scope, Verdict(READY, False, TRAIL_MISSING, _NO_TRAIL))
+            return Result()
+        try:
+            head = await self.means.trail.head()
+            await self._begin(ledger, scope, head.sequence)
+            looks = await self._couriers(self.means, ledger, scope, head.sequence)
+        except AuditUnavailable as error:
+            why = f"The audit trail cannot be read now: {error}"
+            await self._note(ledger, scope, Verdict(READY, False, TRAIL_AWAY, why))
+            return Result(_AWAY)
+        await self._note(ledger, scope, self._verdict(ledger.found))
+        soon = next_due(found.spec, scope.plans(), scope.exceptions(), self.clock.now())
+        looks += [soon] if soon is not None else []
+        return Result(min(looks)) if looks else Result()
+
+    async def _couriers(self, means: Means, ledger: Ledger, scope: Scope, head: int) -> list[float]:
+        """One for each sink, side by side: a slow one delays no other."""
+        uid, names = scope.notification.metadata.uid, {sink.name for sink in scope.notification.spec.sinks}
+        for gone in [key for key in self._memories if key[0] == uid and key[1] not in names]:
+            del self._memories[gone]  # or it would seem to wait for ever
+        couriers = (
+            Courier(means, scope, ledger, sink, self._memories.setdefault((uid, sink.name), Memory()), head)
+            for sink in scope.notification.spec.sinks
+        )
+        return [wait for wait in await together(one.run() for one in couriers) if wait is not None]
+
+    async def _begin(self, ledger: Ledger, scope: Scope, head: int) -> None:
+        """A new sink gets what happens from now on; so does one ahead of a trail that was replaced."""
+        names = [sink.name for sink in scope.notification.spec.sinks]
+        now = self.clock.now()
+
+        def change(status: HibernateNotificationStatus) -> HibernateNotificationStatus:
+            kept = only(status, names)
+            begun = tuple(_begun(sink_status(kept, name), head, now) for name in sorted(names))
+            return structs.replace(kept, sink_statuses=begun)
+
+        await ledger.write(change)
+
+    async def _note(self, ledger: Ledger, scope: Scope, verdict: Verdict) -> None:
+        """What is selected, and how it goes."""
+        found, now = scope.notification, self.clock.now()
+        shown = tuple(
+            WatchedPlan(name=plan.metadata.name, namespace=plan.metadata.namespace)
+            for plan in scope.plans()[:MOST_PLANS_SHOWN]
+        )
+        count = scope.count()
+        if found.spec.namespace_selector and found.metadata.namespace != self.home:
+            sentence = (
+                f"namespaceSelector holds only in the namespace {self.home}: here, this namespace is meant."
+            )
+            verdict = Verdict(READY, False, SELECTOR_REFUSED, sentence)
+        elif not count and verdict.holds:
+            verdict = Verdict(READY, True, DETACHED, "The selector selects nothing.")
+
+        def change(status: HibernateNotificationStatus) -> HibernateNotificationStatus:
+            return structs.replace(
+                status,
+                state="Bound" if count else "Detached",
+                watched_plans=shown,
+                watched=count,
+                observed_generation=found.metadata.generation,
+                conditions=lay_over(
+                    status.conditions, [verdict], now=now, generation=found.metadata.generation
+                ),
+            )
+
+        await ledger.write(change)
+
+    def _verdict(self, found: HibernateNotification) -> Verdict:
+        broken = [one for one in found.status.sink_statuses if one.failures_in_a_row]
+        if not broken:
+            return Verdict(READY, True, DELIVERING, "All sinks took what was sent.")
+        sentence = " ".join(f"{one.name}: {one.last_failure_message}." for one in broken)
+        return Verdict(READY, False, SINK_FAILING, f"{sentence} It is tried again.")
+
+    async def _places(self, found: HibernateNotification) -> frozenset[str]:
+        """The namespaces that it looks at."""
+        here = found.metadata.namespace
+        if found.spec.namespace_selector is None or here != self.home:
+            return frozenset({here})
+        read, known = self._namespaces
+        if self.clock.monotonic() - read >= _NAMESPACES_FOR:
+            listed = await self.client.list(NAMESPACES)
+            known = {one.metadata.name: dict(one.metadata.labels) for one in listed}
+            self._namespaces = (self.clock.monotonic(), known)
+        wanted = found.spec.namespace_selector
+        return frozenset(name for name, labels in known.items() if selects(wanted, labels))
+
+    def _forget(self) -> None:
+        there = {one.metadata.uid for one in self.cache.values()}
+        for key in [key for key in self._memories if key[0] not in there]:
+            del self._memories[key]
+        for uid in self._lately.keys() - there:
+            del self._lately[uid]
+
+    def lag(self) -> float:
+        waiting = [memory.waiting_since for memory in self._memories.values() if memory.waiting_since]
+        return max(0.0, self.clock.now().timestamp() - min(waiting)) if waiting else 0.0
+
+    def open_circuits(self) -> int:
+        sinks = (sink for one in self.cache.values() for sink in one.status.sink_statuses)
+        return sum(sink.circuit == "Open" for sink in sinks)
+
+
+def _begun(sink: SinkStatus, head: int, now: Instant) -> SinkStatus:
+    if sink.cursor is None:
+        return structs.replace(sink, cursor=head, looked_at=whole_second(now))
+    if sink.cursor > head:
+        return structs.replace(sink, cursor=head, held_from=None)
+    return sink
+
+
+def notification_controller(notifier: Notifier, metrics: Metrics) -> Controller:
+    metrics.follow(LAG, notifier.lag)
+    metrics.follow(OPEN, notifier.open_circuits)
+
+    def theirs(changed: Object) -> Iterable[Key]:
+        for one in notifier.cache.values():
+            if changed.metadata.namespace == one.metadata.namespace or one.spec.namespace_selector:
+                yield Key(one.metadata.namespace, one.metadata.name)
+
+    return Controller(
+        "notifications",
+        notifier.reconcile,
+        sources=[For(notifier.cache), Watches(notifier.objects.plans, theirs)],
+        clock=notifier.clock,
+        metrics=metrics,
+        workers=8,
+    )
+
+
+async def follow_trail(means: Means, controller: Controller, leading: asyncio.Event, clock: Clock) -> None:
+    """Let everything be looked at when the trail has grown, on the replica that leads, until cancelled."""
+    last = -1
+    while True:
+        await leading.wait()
+        try:
+            head = (await means.trail.head()).sequence
+        except AuditUnavailable as error:
+            _log.warning("audit trail not readable; trying again", why=str(error))
+            head = last
+        if head != last:
+            last = head
+            controller.look_at_all()
+        await clock.sleep(_POLL)
+
+
+def objects_of(caches: Caches) -> Objects:
+    return Objects(caches.of(PLANS), caches.of(SCALERS), caches.of(APPROVAL_REQUESTS), exceptions_of(caches))

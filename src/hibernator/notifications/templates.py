@@ -1,0 +1,76 @@
+"""Templates of users, rendered in a process of their own within bounds of time, memory and size."""
+
+import time
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import Any, Final, Self
+
+import msgspec
+
+from hibernator.kube.child import Child, ChildError, CrashedError, TooLongError
+from hibernator.notifications.occasions import Parcel
+
+WORKER: Final = "hibernator.notifications.template_worker"
+_SECONDS: Final = 2  # of computing, for what takes a millisecond
+_LEFT_ALONE: Final = 600.0  # seconds
+_STOPPED: Final[Mapping[type[ChildError], str]] = {
+    TooLongError: "the template makes far too long a message",
+    CrashedError: "the template needs too much memory",
+}
+
+
+class TemplateError(Exception):
+    """Why a template cannot be used."""
+
+
+class Templates:
+    """`async with Templates() as found: await found.render(…)`; its process starts when first asked."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._child = Child(WORKER, seconds=_SECONDS)
+        self._monotonic = monotonic
+        self._costly: dict[bytes, tuple[float, str]] = {}  # by hash, what was stopped: until when, and why
+
+    async def __aenter__(self) -> Self:
+        await self._child.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._child.__aexit__(*error)
+
+    async def render(self, template: str, parcel: Parcel, markup: str) -> str:
+        """One at a time; one that had to be stopped is left alone for a while, so that no other waits."""
+        key = sha256(template.encode()).digest()
+        until, why = self._costly.get(key, (0.0, ""))
+        if self._monotonic() < until:
+            raise TemplateError(why)
+        question = {"template": template, "input": context(parcel), "markup": markup}
+        try:
+            reply = await self._child.ask(question)
+        except ChildError as error:
+            why = _STOPPED.get(type(error), f"the template is too slow: {error}")
+            self._remember(key, why)
+            raise TemplateError(why) from None
+        if "error" in reply:
+            raise TemplateError(f"the template is broken: {reply['error']}")
+        return str(reply["text"])
+
+    def _remember(self, key: bytes, why: str) -> None:
+        now = self._monotonic()
+        kept = {one: left for one, left in self._costly.items() if now < left[0]}
+        self._costly = {**kept, key: (now + _LEFT_ALONE, why)}
+
+
+def template_in(data: Mapping[str, str], key: str) -> str:
+    """The template in a ConfigMap."""
+    if key.endswith(".gotpl"):
+        raise TemplateError("it is a Go template: write it in Jinja2")
+    if key not in data:
+        raise TemplateError(f"the ConfigMap has no key {key!r}")
+    return data[key]
+
+
+def context(parcel: Parcel) -> dict[str, Any]:
+    """All that a template can see: the first occasion by its fields, and all of them as `events`."""
+    found = msgspec.to_builtins(parcel.occasions)
+    return {**found[0], "events": list(found), "count": len(found), "messageId": parcel.id}
