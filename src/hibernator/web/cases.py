@@ -1,0 +1,130 @@
+"""What people are asked about, by the uid that stands in their links, from watch caches of every replica."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, Self
+
+from hibernator.api.aianalysis import ANALYSES, AIAnalysis
+from hibernator.api.approvaldelivery import ApprovalDelivery
+from hibernator.api.core import CONFIG_MAPS
+from hibernator.api.hibernateplan import PLANS, HibernatePlan
+from hibernator.api.meta import Object
+from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
+from hibernator.api.remediationrequest import REMEDIATIONS, RemediationRequest
+from hibernator.api.scheduleexception import ScheduleException
+from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
+from hibernator.approvals.people import People, read_naming
+from hibernator.approvals.policies import PolicyCaches
+from hibernator.decisions.scheduleexception_line import plan_key
+from hibernator.kube.cache import Cache, Caches
+from hibernator.messages.controller import BY_PLAN, deliveries_of, exceptions_of
+from hibernator.messages.facts import Facts, facts_of_exception, facts_of_remediation
+from hibernator.messages.records import BY_REQUEST
+from hibernator.settings import SettingsError
+from hibernator.web.settings import Settings
+
+BY_UID: Final = "uid"
+
+Case = ScheduleException | RemediationApprovalRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    exceptions: Cache[ScheduleException]
+    plans: Cache[HibernatePlan]
+    approvals: Cache[RemediationApprovalRequest]
+    remediations: Cache[RemediationRequest]
+    analyses: Cache[AIAnalysis]
+    deliveries: Cache[ApprovalDelivery]
+    scalers: Cache[TimeWindowScaler]
+    people: People
+    policies: PolicyCaches
+    maps: tuple[Cache[Any], ...]  # what people are known from
+    _waiting: dict[str, set[asyncio.Event]] = field(default_factory=dict)  # who waits for a change, by uid
+
+    @classmethod
+    def of(cls, caches: Caches, settings: Settings) -> Self:
+        try:
+            naming = read_naming(settings.approver_emails)
+        except ValueError as error:
+            raise SettingsError(f"approverEmails cannot be used: {error}.") from error
+        home = settings.namespace
+        roles = caches.of(CONFIG_MAPS, home, field_selector=f"metadata.name={settings.approver_roles}")
+        emails = (
+            caches.of(CONFIG_MAPS, home, field_selector=f"metadata.name={naming.value}")
+            if naming.way == "configmap"
+            else None
+        )
+        exceptions, approvals = exceptions_of(caches), caches.of(APPROVAL_REQUESTS)
+        exceptions.index(BY_UID, _uid)
+        approvals.index(BY_UID, _uid)
+        found = cls(
+            exceptions,
+            caches.of(PLANS),
+            approvals,
+            caches.of(REMEDIATIONS),
+            caches.of(ANALYSES),
+            deliveries_of(caches),
+            caches.of(SCALERS),
+            People(naming, roles, emails),
+            PolicyCaches(caches, home),
+            (roles, emails) if emails is not None else (roles,),
+        )
+        for cache in (exceptions, approvals):
+            cache.on_change(found._wake)
+        return found
+
+    @property
+    def caches(self) -> tuple[Cache[Any], ...]:
+        ours = (self.exceptions, self.plans, self.approvals, self.remediations, self.analyses)
+        return (*ours, self.deliveries, self.scalers, *self.policies.caches, *self.maps)
+
+    def find(self, uid: str) -> Case | None:
+        """The request with this uid; None where there is none, or not any more."""
+        found: tuple[Case, ...] = (*self.exceptions.find(BY_UID, uid), *self.approvals.find(BY_UID, uid))
+        return found[0] if found else None
+
+    def of_plan(self, namespace: str, plan: str) -> tuple[ScheduleException, ...]:
+        """The exceptions of a plan."""
+        return self.exceptions.find(BY_PLAN, f"{namespace}/{plan}")
+
+    def analysis_of(self, request: RemediationApprovalRequest) -> AIAnalysis | None:
+        return self.analyses.get(request.metadata.namespace, request.spec.ai_analysis_ref.name)
+
+    def facts(self, case: Case) -> Facts:
+        """What a request says, for whichever door shows it."""
+        if isinstance(case, RemediationApprovalRequest):
+            return facts_of_remediation(case, self.analysis_of(case))
+        plan = self.plans.get(case.metadata.namespace, case.spec.plan_ref.name)
+        return facts_of_exception(case, plan, self.exceptions.find(BY_PLAN, plan_key(case)))
+
+    async def until(self, uid: str, fact: Callable[[Case], bool], seconds: float) -> Case | None:
+        """The request, as soon as this is true of it; None where it is not within so many seconds."""
+        changed = asyncio.Event()
+        self._waiting.setdefault(uid, set()).add(changed)
+        try:
+            async with asyncio.timeout(seconds):
+                while not ((found := self.find(uid)) and fact(found)):
+                    changed.clear()
+                    await changed.wait()
+                return found
+        except TimeoutError:
+            return None
+        finally:
+            self._waiting[uid].discard(changed)
+            if not self._waiting[uid]:
+                del self._waiting[uid]
+
+    def _wake(self, old: Object | None, new: Object | None) -> None:
+        for one in (old, new):
+            for changed in self._waiting.get(one.metadata.uid, ()) if one else ():
+                changed.set()
+
+    def sent_about(self, uid: str) -> tuple[ApprovalDelivery, ...]:
+        """What people were sent about a request, with the links that they have."""
+        return self.deliveries.find(BY_REQUEST, uid)
+
+
+def _uid(one: Object) -> tuple[str, ...]:
+    return (one.metadata.uid,)

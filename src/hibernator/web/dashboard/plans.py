@@ -1,0 +1,145 @@
+"""The plans: a list that can be searched, and the page of each."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from math import ceil
+from typing import Any, Final
+
+from markupsafe import Markup
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from hibernator.api.hibernateplan import PLANS, HibernatePlan
+from hibernator.web.dashboard.actions import offers, typed
+from hibernator.web.dashboard.audit import events_of
+from hibernator.web.dashboard.board import Board
+from hibernator.web.dashboard.lanes import pieces, resource_of, weeks
+from hibernator.web.dashboard.sums import lane_start
+from hibernator.web.dashboard.viewer import Viewer
+from hibernator.web.dashboard.views import (
+    MOST_ROWS,
+    PHASES,
+    PlanList,
+    PlanView,
+    plan_row,
+    plan_view,
+    state_words,
+)
+from hibernator.web.known import LIVE
+
+PATH: Final = "/plans"
+
+_SORTS: Final[dict[str, Callable[[HibernatePlan], Any]]] = {
+    "name": lambda plan: (plan.metadata.name, plan.metadata.namespace),
+    "namespace": lambda plan: (plan.metadata.namespace, plan.metadata.name),
+    "state": lambda plan: (state_words(plan), plan.metadata.namespace, plan.metadata.name),
+    "next": lambda plan: (_next(plan), plan.metadata.namespace, plan.metadata.name),
+}
+
+
+class Plans:
+    def __init__(self, board: Board) -> None:
+        self._board = board
+
+    def routes(self) -> list[BaseRoute]:
+        return [
+            self._board.route(PATH, self._list),
+            self._board.route(f"{PATH}/{{namespace}}/{{name}}", self._one),
+        ]
+
+    async def listed(self, who: Viewer, query: QueryParams) -> tuple[PlanList, list[HibernatePlan]]:
+        """The plans that a question asks for, of those that the viewer may see; and the plans of the page."""
+        found = [plan for plan in await who.plans() if _fits(plan, query)]
+        found.sort(key=_SORTS.get(query.get("sort", ""), _SORTS["namespace"]))
+        shown, number, pages = page_of(found, query)
+        rows = tuple(plan_row(plan) for plan in shown)
+        return PlanList(items=rows, total=len(found), page=number, pages=pages), shown
+
+    async def viewed(self, who: Viewer, plan: HibernatePlan) -> PlanView:
+        now = self._board.site.clock.now()
+        exceptions = await who.exceptions_of(plan)
+        return plan_view(plan, exceptions, self._board.lanes.day(plan, exceptions, now), now)
+
+    async def _list(self, request: Request, who: Viewer) -> Response:
+        listed, plans = await self.listed(who, request.query_params)
+        namespaces = sorted({plan.metadata.namespace for plan in await who.plans()})
+        now = lane_start(self._board.site.clock.now())
+        cases = self._board.site.cases
+        lanes = {
+            plan.metadata.uid: pieces(
+                self._board.lanes.day(plan, cases.of_plan(plan.metadata.namespace, plan.metadata.name), now),
+                now,
+            )
+            for plan in plans
+        }
+        return self._board.show(
+            request,
+            who,
+            "plans.html",
+            here="plans",
+            topics="plans exceptions",
+            listed=listed,
+            lanes=lanes,
+            namespaces=namespaces,
+            phases=PHASES,
+        )
+
+    async def _one(self, request: Request, who: Viewer) -> Response:
+        plan = await who.plan(request.path_params["namespace"], request.path_params["name"])
+        exceptions = await who.exceptions_of(plan)
+        now = self._board.site.clock.now()
+        picture = Markup()
+        if resource := resource_of(plan, exceptions):
+            drawn = await asyncio.to_thread(weeks, resource, now)
+            picture = Markup(drawn)  # noqa: S704  drawn by us, with all texts escaped
+        view = plan_view(plan, exceptions, self._board.lanes.day(plan, exceptions, now), now)
+        response = self._board.show(
+            request,
+            who,
+            "plan.html",
+            here="plans",
+            topics="plans exceptions",
+            view=view,
+            picture=picture,
+            events=await events_of(who, PLANS, plan.metadata.namespace, plan.metadata.name),
+            has_trail=self._board.site.trail is not None,
+            offers=await offers(self._board.site, who.session.identity, plan),
+            typed=typed(self._board.site, request),
+        )
+        kept = self._board.site.typed
+        if kept.find(request) and LIVE not in request.headers:  # shown once, where the person sees it
+            kept.forget(response)
+        return response
+
+
+def page_of(found: Sequence[Any], query: QueryParams) -> tuple[list[Any], int, int]:
+    """The rows of a page, its number, and how many pages there are."""
+    pages = max(1, ceil(len(found) / MOST_ROWS))
+    asked = query.get("page", "")
+    number = min(pages, max(1, int(asked))) if asked.isdecimal() and len(asked) < 9 else 1  # noqa: PLR2004  digits
+    return list(found[(number - 1) * MOST_ROWS : number * MOST_ROWS]), number, pages
+
+
+def has_words(texts: Iterable[str], words: str) -> bool:
+    """Whether each of these words is in one of the texts, whatever the case of the letters."""
+    whole = "\n".join(texts).lower()
+    return all(word in whole for word in words.lower().split())
+
+
+def _fits(plan: HibernatePlan, query: QueryParams) -> bool:
+    metadata, status = plan.metadata, plan.status
+    namespace, phase, label = query.get("namespace"), query.get("phase"), query.get("label", "")
+    key, _, value = label.partition("=")
+    return (
+        (not namespace or metadata.namespace == namespace)
+        and (not phase or (status.phase or "Pending") == phase)
+        and (not label or (key in metadata.labels and (not value or metadata.labels[key] == value)))
+        and has_words((f"{metadata.namespace}/{metadata.name}", state_words(plan)), query.get("q", ""))
+    )
+
+
+def _next(plan: HibernatePlan) -> str:
+    following = plan.status.next_transition
+    return following.at.isoformat() if following else "9999"
