@@ -156,7 +156,7 @@ async def test_a_neighbour_does_not_wait_for_looks_that_do_not_end(operator: Ope
         assert {"hibernateplan", "scheduleexception"} <= set(quiet)
 
 
-async def test_one_more_of_a_flood_makes_nobody_look_at_all_the_others(operator: Operator) -> None:
+async def test_one_more_of_a_flood_makes_no_one_look_at_all_the_others(operator: Operator) -> None:
     async with operator.leading():
         operator.flood()
         await operator.clock.settle()

@@ -8,35 +8,35 @@ from typing import Final
 
 import aiohttp
 
-from hibernator.admission import metrics as admission
+from hibernator.admission import server as admission
 from hibernator.admission.assembly import add_webhooks, handlers, webhook_server
-from hibernator.admission.endpoint import Address, Endpoint, Service
 from hibernator.admission.paths import Gate
-from hibernator.approvals.people import Naming, read_naming
+from hibernator.admission.registration import Address, Endpoint, Service
+from hibernator.admission.webhooks.validation import Governance
+from hibernator.approvals.people import Naming, People, read_naming
+from hibernator.approvals.policies import Policies
 from hibernator.approvals.rego import Rego
 from hibernator.audit.checkpoints import Signer, signer
 from hibernator.audit.database import Database
 from hibernator.audit.memory import CheckpointMemory
 from hibernator.audit.sealing import Sealer
+from hibernator.audit.serving import REQUESTS as TRAIL_REQUESTS
 from hibernator.audit.spool import AuditSpool
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
 from hibernator.controllers import (
-    approval_metrics,
     hibernateplan,
-    hibernateplan_metrics,
+    metrics as controller_metrics,
     remediation,
-    savings_metrics,
     scheduleexception,
     shared,
     strays,
     timewindowscaler,
 )
-from hibernator.controllers.auditspool import spool_controller
+from hibernator.controllers.audit import every_departure, spool_controller
 from hibernator.controllers.connectors import connector_controllers
-from hibernator.controllers.daysoff_reader import holiday_controller
-from hibernator.controllers.daysoff_reading import calendar_child
-from hibernator.controllers.departures import every_departure
+from hibernator.controllers.daysoff_reader import calendar_child, holiday_controller
+from hibernator.controllers.exceptionpolicy import policy_controller
 from hibernator.controllers.means import Means
 from hibernator.decisions.scheduleexception_request import Rules
 from hibernator.decisions.timewindowscaler_case import Pace
@@ -56,19 +56,20 @@ from hibernator.kube.metrics import RUNTIME, Metrics
 from hibernator.kube.serving import Server
 from hibernator.operator import auditing
 from hibernator.operator.auditing import AUDIT_METRICS, AuditMetrics, Sealing
-from hibernator.operator.settings import Settings, SettingsError
+from hibernator.operator.settings import Settings
+from hibernator.operator.trail import PublishedAuthority, TrailServer
+from hibernator.settings import SettingsError
 
 LEASE: Final = "hibernator"
 _READERS: Final = 2  # of calendars: one for a namespace whose calendars take long, one for the others
 METRICS: Final = (
     *RUNTIME,
     *timewindowscaler.METRICS,
-    *hibernateplan_metrics.METRICS,
+    *controller_metrics.METRICS,
     strays.STRAYS,
-    *approval_metrics.METRICS,
-    *savings_metrics.METRICS,
     *admission.METRICS,
     *AUDIT_METRICS,
+    TRAIL_REQUESTS,
 )
 
 
@@ -80,6 +81,7 @@ class Operator:
     metrics: Metrics
     trail: Trail
     port: int  # of health and metrics
+    trail_port: int = 0  # of the read API of the trail; 0 where it is not served
 
 
 @asynccontextmanager
@@ -146,25 +148,48 @@ async def operator(
         manager.add_controller(holiday_controller(means, readers))
         for controller in controllers(settings, means, manager, elector, connectors, rego, session):
             manager.add_controller(controller)
-        if settings.webhook_listen:
-            exceptions = shared.exceptions(means.caches)
-            served = handlers(
-                client, clock, spool, lambda *plan: exceptions.find(shared.OPEN, "/".join(plan))
-            )
-            gate = Gate(tuple(served))
-            add_webhooks(
-                manager,
-                health,
-                writer,
-                webhook_server(settings.webhook_listen, metrics, served, gate),
-                gate,
-                endpoint(settings),
-                namespace=settings.namespace,
-                only_namespace=settings.watch_namespace,
-                metrics=metrics,
-                folder=Path(settings.webhook_certificates) if settings.webhook_certificates else None,
-            )
-        yield Operator(manager, metrics, trail, server.port)
+        trail_port = await _add_webhooks(settings, manager, health, client, means, stack)
+        yield Operator(manager, metrics, trail, server.port, trail_port)
+
+
+async def _add_webhooks(
+    settings: Settings, manager: Manager, health: Health, client: Client, means: Means, stack: AsyncExitStack
+) -> int:
+    """The webhooks, and beside them the read API of the trail, where settings want them; its port, or 0."""
+    if not settings.webhook_listen:
+        return 0
+    exceptions = shared.exceptions(means.caches)
+    home = settings.namespace
+    people = People.of(means.caches, naming(settings), settings.approver_roles, home)
+    served = handlers(
+        client,
+        means.clock,
+        means.spool,
+        lambda *plan: exceptions.find(shared.OPEN, "/".join(plan)),
+        Governance(Policies(means.caches, home), people),
+    )
+    gate = Gate(tuple(served))
+    webhooks = webhook_server(settings.webhook_listen, means.metrics, served, gate)
+    trail = None
+    if settings.trail_listen:
+        database = await stack.enter_async_context(Database(settings.database, read_only=True))
+        trail = TrailServer(settings.trail_listen, client, database, webhooks, means.metrics)
+        stack.callback(trail.close)
+        manager.add("trail", trail.run)
+    add_webhooks(
+        manager,
+        health,
+        means.client,
+        webhooks,
+        gate,
+        endpoint(settings),
+        namespace=settings.namespace,
+        only_namespace=settings.watch_namespace,
+        metrics=means.metrics,
+        folder=Path(settings.webhook_certificates) if settings.webhook_certificates else None,
+        others=(PublishedAuthority(means.client, settings.namespace),) if trail else (),
+    )
+    return trail.port if trail else 0
 
 
 def controllers(
@@ -206,6 +231,7 @@ def controllers(
         roles=settings.approver_roles,
         home=settings.namespace,
     )
+    yield policy_controller(means, home=settings.namespace)
     yield from remediation.remediation_controllers(
         means,
         rego=rego,
@@ -215,8 +241,8 @@ def controllers(
         home=settings.namespace,
         own_allowed=settings.approval_of_own_requests,
     )
-    manager.on_lead(approval_metrics.ApprovalMetrics(means).lead)
-    savings_metrics.show_savings(means)
+    manager.on_lead(controller_metrics.ApprovalMetrics(means).lead)
+    controller_metrics.show_savings(means)
     departures = every_departure(means)
     manager.on_lead(lambda: departures.lead(elector.left_at if elector else None))
     yield departures.controller

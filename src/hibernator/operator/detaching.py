@@ -1,8 +1,8 @@
-"""Takes back what an operator told the API server about itself, for the day on which it is removed.
+"""Takes back what an operator registered with the API server, for the day on which it is removed.
 
 CRDs outlive the operator, because the objects go with them. A CRD that still names a converter which is gone
-cannot be read in all its versions, and keeps its namespaces from being deleted; whoever writes waits for
-webhooks that nobody answers; and whoever deletes, for somebody who takes a finalizer off. Only a plan that
+cannot be read in all its versions, and keeps its namespaces from being deleted; anyone who writes waits for
+webhooks that no one answers; and anyone who deletes, for someone who takes a finalizer off. Only a plan that
 has put something to sleep keeps its own: it says how everything is woken.
 """
 
@@ -35,7 +35,7 @@ RIGHTS: Final[tuple[Right, ...]] = (
     *(to(kind, "update", part="finalizers") for kind, _ in _FINALIZERS),
 )
 
-_NOBODY_CONVERTS: Final = {"spec": {"conversion": {"strategy": "None", "webhook": None}}}
+_NO_CONVERSION: Final = {"spec": {"conversion": {"strategy": "None", "webhook": None}}}
 
 
 async def detach(client: Client) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ async def detach(client: Client) -> tuple[str, ...]:
 
 
 def rules() -> Iterator[dict[str, Any]]:
-    """What whoever does it must be allowed."""
+    """What the user who does it must be allowed."""
     return (right.rule() for right in RIGHTS)
 
 
@@ -61,7 +61,7 @@ async def _conversion(client: Client) -> str:
     if found.spec.conversion.strategy != "Webhook":
         return ""
     version = found.metadata.resource_version
-    await client.patch(DEFINITIONS, SCALERS.resource, "", _NOBODY_CONVERTS, resource_version=version)
+    await client.patch(DEFINITIONS, SCALERS.resource, "", _NO_CONVERSION, resource_version=version)
     return f"{SCALERS.resource} is no longer converted by a webhook."
 
 

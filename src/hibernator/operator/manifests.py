@@ -7,7 +7,9 @@ from hibernator.admission import (
     guard,
     policies_audit,
     policies_authors,
+    policies_doors,
     policies_exceptions,
+    policies_patches,
     policies_remediations,
     policies_restore,
 )
@@ -22,7 +24,12 @@ POLICIES: Final = (
     policies_exceptions.DECISIONS,
     policies_remediations.DECISIONS,
     *policies_remediations.OUTCOMES,
+    *policies_doors.OPERATOR,
+    policies_doors.DELIVERY_DATA,
+    policies_doors.DELIVERY_STATUS,
+    policies_doors.LEASES_OF_THE_WEB,
     policies_authors.AUTHORS,
+    policies_patches.PATCHES,
     policies_restore.RESTORE_DATA,
     policies_audit.AUDIT_DATA,
 )
@@ -38,17 +45,17 @@ def manifests(home: Home) -> Iterator[dict[str, Any]]:
 
 
 def policies(home: Home) -> Iterator[dict[str, Any]]:
-    """What the API server itself refuses, to everybody but the operator."""
+    """What the API server itself refuses, to everyone but the operator."""
     yield from guard.policies()
     for policy in POLICIES:
-        yield from policy.documents(home.user)
+        yield from policy.documents(home.user, home.web_user)
 
 
-def lease(home: Home) -> dict[str, Any]:
-    """A Lease that nobody holds: the first replica takes it at once instead of waiting out a vacancy."""
+def lease(home: Home, name: str = LEASE) -> dict[str, Any]:
+    """A Lease that no one holds: the first replica takes it at once instead of waiting out a vacancy."""
     return {
         "apiVersion": LEASES.api_version,
         "kind": LEASES.kind,
-        "metadata": {"name": LEASE, "namespace": home.namespace},
+        "metadata": {"name": name, "namespace": home.namespace},
         "spec": {},
     }

@@ -3,22 +3,28 @@
 The operator gets what its code asks for and nothing besides; the tests run it under these very roles. Rights
 to Leases and to its own Secret end at its own namespace. The roles for people differ by what they can cost:
 
-- `auditor` reads, and is part of everybody's `view`;
-- `requester` asks for exceptions and `editor` writes scalers. Both act in their own namespace only, and are
-  part of `edit`;
-- `planner` writes plans, which may name *other* namespaces and clouds, and `analyst` writes what remediations
-  start from: nobody has these by accident;
+- `auditor` reads, and is part of everyone's `view`;
+- `requester` asks for exceptions and `editor` writes scalers and notifications. Both act in their own
+  namespace only, and are part of `edit`;
+- `planner` writes plans, which may name *other* namespaces and clouds, and the policies of their exceptions;
+  `analyst` writes what remediations start from: no one has these by accident;
 - `approver` agrees to what others ask for. Nothing contains it, not even running a namespace.
+
+`web` is for the account of the web process, which people outside of the cluster reach. It reads our kinds,
+adds decisions, asks for exceptions in the name of people and keeps its own messages. What it adds to a status
+is for the policies to check.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hibernator.admission.keyrings import NAME as CERTIFICATES
 from hibernator.admission.pathsecret import NAME as PATHS
-from hibernator.admission.secret import NAME as CERTIFICATES
+from hibernator.admission.policies_doors import WEB
 from hibernator.admission.webhooks.configurations import MUTATING, NAME as WEBHOOKS, VALIDATING
 from hibernator.api.aianalysis import ANALYSES
+from hibernator.api.approvaldelivery import DELIVERIES
 from hibernator.api.cloudprovider import PROVIDERS
 from hibernator.api.core import (
     CONFIG_MAPS,
@@ -30,6 +36,8 @@ from hibernator.api.core import (
     SCALED_OBJECTS,
     SECRETS,
 )
+from hibernator.api.exceptionpolicy import EXCEPTION_POLICIES
+from hibernator.api.hibernatenotification import NOTIFICATIONS
 from hibernator.api.hibernateplan import PLANS
 from hibernator.api.k8scluster import CLUSTERS
 from hibernator.api.kind import Kind
@@ -37,6 +45,7 @@ from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.remediationrequest import REMEDIATIONS
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.api.timewindowscaler import SCALERS
+from hibernator.audit import door
 from hibernator.executors.karpenter import NODE_POOLS
 from hibernator.executors.workloads.kinds import BUILT_IN
 from hibernator.operator.app import LEASE
@@ -58,6 +67,10 @@ class Home:
     def user(self) -> str:
         return f"system:serviceaccount:{self.namespace}:{self.service_account}"
 
+    @property
+    def web_user(self) -> str:
+        return f"system:serviceaccount:{self.namespace}:{WEB}"
+
 
 @dataclass(frozen=True, slots=True)
 class Right:
@@ -75,6 +88,16 @@ class Right:
         return rule | {"verbs": list(self.verbs)}
 
 
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """What may be read that is no resource: paths that the operator serves itself."""
+
+    paths: tuple[str, ...]
+
+    def rule(self) -> dict[str, Any]:
+        return {"nonResourceURLs": list(self.paths), "verbs": ["get"]}
+
+
 def to(kind: Kind[Any], *verbs: str, part: str = "", names: tuple[str, ...] = ()) -> Right:
     return Right(kind.group, f"{kind.plural}/{part}" if part else kind.plural, verbs, names)
 
@@ -89,14 +112,14 @@ OPERATOR: Final = (
     to(SCALERS, "patch", part="status"),
     to(REMEDIATIONS, *_READ),
     to(REMEDIATIONS, "patch", part="status"),
-    # An owner that blocks its deletion: some clusters want this right of whoever writes such a reference.
+    # An owner that blocks its deletion: some clusters ask for this right where such a reference is written.
     to(REMEDIATIONS, "update", part="finalizers"),
     to(ANALYSES, *_READ, "patch"),
     to(ANALYSES, "patch", part="status"),
     to(APPROVAL_REQUESTS, *_READ, "create", "delete"),
     to(APPROVAL_REQUESTS, "patch", part="status"),
-    *(to(kind, *_READ) for kind in (PROVIDERS, CLUSTERS)),
-    *(to(kind, "patch", part="status") for kind in (PROVIDERS, CLUSTERS)),
+    *(to(kind, *_READ) for kind in (PROVIDERS, CLUSTERS, EXCEPTION_POLICIES)),
+    *(to(kind, "patch", part="status") for kind in (PROVIDERS, CLUSTERS, EXCEPTION_POLICIES)),
     to(CONFIG_MAPS, *_READ, "create", "patch", "delete"),
     to(EVENTS, "get", "create", "patch"),
     *(to(sort.kind, *_READ, "patch") for sort in BUILT_IN),
@@ -109,11 +132,14 @@ OPERATOR: Final = (
 
 # What belongs to no namespace.
 OPERATOR_CLUSTER: Final = (
-    to(NAMESPACES, "list"),
+    to(NAMESPACES, *_READ),  # the labels that policies select them by
     to(NODE_POOLS, "get", "list", "patch"),
     to(CUSTOM_RESOURCE_DEFINITIONS, *_READ),
     to(CUSTOM_RESOURCE_DEFINITIONS, "patch", names=(SCALERS.resource,)),
     *(to(kind, *_READ, "create", "patch", names=(WEBHOOKS,)) for kind in (MUTATING, VALIDATING)),
+    # Who comes to read the trail, and whether they may.
+    Right("authentication.k8s.io", "tokenreviews", ("create",)),
+    Right("authorization.k8s.io", "subjectaccessreviews", ("create",)),
 )
 
 # In the operator's own namespace. A name cannot restrict who creates: there is none yet when it is checked.
@@ -124,28 +150,63 @@ OPERATOR_HOME: Final = (
     to(SECRETS, *_READ, "patch", names=(CERTIFICATES, PATHS)),
 )
 
-# Where connectors with keys are. Bound to the operator by whoever has such a namespace, and nowhere else: it
-# is a right to all Secrets of a namespace, and the operator asks only for those that a connector names.
+# Where connectors with keys are. Bound to the operator by the owner of such a namespace, nowhere else: it is
+# a right to all Secrets of a namespace, and the operator asks only for those that a connector names.
 CONNECTOR: Final = (to(SECRETS, "get"),)
+
+# Where notifications are sent from. Bound to the web process by anyone who has such a namespace, and nowhere
+# else: it is a right to all Secrets of a namespace, and the process asks only for those that a sink names.
+NOTIFIER: Final = (to(SECRETS, "get"), to(CONFIG_MAPS, "get"))
+
+# In every namespace, and nothing of it lets anything sleep or wake.
+WEB_PROCESS: Final[tuple[Right | Paths, ...]] = (
+    to(EXCEPTIONS, *_READ, "create"),
+    to(EXCEPTIONS, "patch", part="status"),
+    to(APPROVAL_REQUESTS, *_READ),
+    to(APPROVAL_REQUESTS, "patch", part="status"),
+    # What people decide about, and what the dashboard shows.
+    *(to(kind, *_READ) for kind in (PLANS, EXCEPTION_POLICIES, SCALERS, REMEDIATIONS, ANALYSES)),
+    to(DELIVERIES, *_READ, "create", "delete"),
+    to(DELIVERIES, "patch", part="status"),
+    # What is sent where. The Secrets of the sinks are for NOTIFIER.
+    to(NOTIFICATIONS, *_READ),
+    to(NOTIFICATIONS, "patch", part="status"),
+    to(SCALERS, *_READ),
+    to(NAMESPACES, "get", "list"),  # the labels that policies and notifications select them by
+    to(EVENTS, "get", "create", "patch"),
+    Right("authorization.k8s.io", "subjectaccessreviews", ("create",)),
+    Paths(door.PATHS),  # the audit trail, at the operator
+)
+
+# In its own namespace. Which Leases it may write is for a policy: roles know whole names only.
+WEB_HOME: Final = (
+    to(LEASES, "list", "create", "delete"),
+    to(LEASES, "get", "patch", names=(WEB,)),
+    to(CONFIG_MAPS, "get", names=(door.AUTHORITY,)),  # whom to trust as the operator
+)
 
 AUDITOR: Final = tuple(
     to(kind, *_READ)
     for kind in (
         PLANS,
         EXCEPTIONS,
+        EXCEPTION_POLICIES,
         SCALERS,
         PROVIDERS,
         CLUSTERS,
         REMEDIATIONS,
         APPROVAL_REQUESTS,
         ANALYSES,
+        DELIVERIES,
+        NOTIFICATIONS,
         EVENTS,
     )
 )
-REQUESTER: Final = (to(EXCEPTIONS, *_READ, *_WRITE), to(PLANS, *_READ))
-EDITOR: Final = (to(SCALERS, *_READ, *_WRITE),)
+REQUESTER: Final = (to(EXCEPTIONS, *_READ, *_WRITE), to(PLANS, *_READ), to(EXCEPTION_POLICIES, *_READ))
+EDITOR: Final = (to(SCALERS, *_READ, *_WRITE), to(NOTIFICATIONS, *_READ, *_WRITE))
 PLANNER: Final = (
     to(PLANS, *_READ, *_WRITE),
+    to(EXCEPTION_POLICIES, *_READ, *_WRITE),
     to(PROVIDERS, *_READ, *_WRITE),
     to(CLUSTERS, *_READ, *_WRITE),
 )
@@ -157,6 +218,7 @@ APPROVER: Final = (
     to(APPROVAL_REQUESTS, "get", "patch", part="status"),
     # What they decide about.
     to(PLANS, *_READ),
+    to(EXCEPTION_POLICIES, *_READ),
     to(REMEDIATIONS, *_READ),
     to(ANALYSES, *_READ),
 )
@@ -167,7 +229,9 @@ def roles() -> tuple[dict[str, Any], ...]:
     return (
         _role("operator", OPERATOR),
         _role("operator-cluster", OPERATOR_CLUSTER),
+        _role("web", WEB_PROCESS),
         _role("connector", CONNECTOR),
+        _role("notifier", NOTIFIER),
         _role("auditor", AUDITOR, part_of="view"),
         _role("requester", REQUESTER, part_of="edit"),
         _role("editor", EDITOR, part_of="edit"),
@@ -177,9 +241,25 @@ def roles() -> tuple[dict[str, Any], ...]:
     )
 
 
+def web_grants(home: Home, people: tuple[str, ...] = ("hibernator-roles",)) -> tuple[dict[str, Any], ...]:
+    """The same for the web process; `people` are the ConfigMaps that say who they are."""
+    account, place = _account(WEB, home), {"namespace": home.namespace}
+    at_home = (*WEB_HOME, to(CONFIG_MAPS, *_READ, names=people))
+    return (
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": WEB} | place},
+        _document("Role", WEB, place, rules=_rules(at_home)),
+        _binding("RoleBinding", WEB, account, "Role", WEB, place),
+        _binding("ClusterRoleBinding", WEB, account, "ClusterRole", WEB),
+    )
+
+
+def _account(name: str, home: Home) -> dict[str, str]:
+    return {"kind": "ServiceAccount", "name": name, "namespace": home.namespace}
+
+
 def grants(home: Home) -> tuple[dict[str, Any], ...]:
     """The operator's account with all that it may do, in its own namespace and elsewhere."""
-    account = {"kind": "ServiceAccount", "name": home.service_account, "namespace": home.namespace}
+    account = _account(home.service_account, home)
     name, place = f"{_PREFIX}operator", {"namespace": home.namespace}
     return (
         {
@@ -194,7 +274,7 @@ def grants(home: Home) -> tuple[dict[str, Any], ...]:
     )
 
 
-def _role(name: str, rights: Iterable[Right], part_of: str = "") -> dict[str, Any]:
+def _role(name: str, rights: Iterable[Right | Paths], part_of: str = "") -> dict[str, Any]:
     labels = {"labels": {f"{_RBAC}/aggregate-to-{part_of}": "true"}} if part_of else {}
     return _document("ClusterRole", f"{_PREFIX}{name}", labels, rules=_rules(rights))
 
@@ -215,5 +295,5 @@ def _document(kind: str, name: str, metadata: dict[str, Any], **body: Any) -> di
     return {"apiVersion": f"{_RBAC}/v1", "kind": kind, "metadata": {"name": name} | metadata} | body
 
 
-def _rules(rights: Iterable[Right]) -> list[dict[str, Any]]:
+def _rules(rights: Iterable[Right | Paths]) -> list[dict[str, Any]]:
     return [right.rule() for right in rights]
