@@ -1,5 +1,6 @@
 """The demo from start to summary, as a stranger runs it: in a pipe, on a terminal, and cut short."""
 
+import asyncio
 import os
 import pty
 import re
@@ -14,6 +15,7 @@ from typing import IO
 
 import pytest
 
+from support.browser import Browser
 from support.command import hibernator
 from support.controlplane import install_fake_go
 
@@ -182,17 +184,37 @@ def test_a_duration_that_cannot_be_read_is_told_with_examples(text: str) -> None
     assert "this is not a length of time" in done.err
 
 
-def test_a_sigterm_ends_it_as_ctrl_c_does(tmp_path: Path) -> None:
+async def _approve(base_url: str) -> str:
+    """Log in as Bob, and approve what waits for him; returns what the provider's page showed."""
+    async with Browser(base_url, base_url.replace("localhost", "127.0.0.1")) as browser:
+        people = await browser.follow(await browser.get("/login"))
+        home = await browser.follow(await browser.post(people.url, {"login": "bob"}))
+        waiting = re.search(r'class="ask-card" href="(/approve/[^"]+)"', home.text)
+        assert waiting, home.text
+        page = await browser.get(waiting[1])
+        fields = {name: page.field(name) for name in ("form_token", "spec_hash", "token")}
+        done = await browser.follow(
+            await browser.post(page.url, fields | {"verdict": "approve", "reason": ""})
+        )
+        assert done.status == 200, done.text
+        return people.text
+
+
+def test_a_visitor_approves_in_a_browser_and_a_sigterm_ends_it_as_ctrl_c_does(tmp_path: Path) -> None:
     read: list[str] = []
     with demo(tmp_path) as process:
-        until(process.stdout, "carol@shop.example asks for it", read)
+        url = until(process.stdout, "http://localhost:", read).partition("try")[2].partition("#")[0].strip()
+        until(process.stdout, "exception approve release-night", read)
+        people = asyncio.run(_approve(url))
+        assert all(f">{name}<" in people for name in ("Ann", "Bob", "Carol"))
+        until(process.stdout, "bob@shop.example agrees", read)
         process.terminate()
         until(process.stdout, "Everything is gone again", read)
         assert process.wait() == 0
     assert_nothing_is_left(tmp_path)
 
 
-def test_a_demo_that_nobody_reads_any_more_ends(tmp_path: Path) -> None:
+def test_a_demo_that_no_one_reads_any_more_ends(tmp_path: Path) -> None:
     with demo(tmp_path, "--speed", "3600") as process:
         until(process.stdout, "The shop is open", [])
         assert process.stdout

@@ -11,8 +11,8 @@ from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
 from hibernator.cli.demo_screen import Lines, draw
 from hibernator.cli.demo_timeline import Days
 from hibernator.cli.demo_words import clock, pace, questions, tries, words
-from hibernator.cli.offline.pictures.ink import UNICODE
 from hibernator.demo.view import View, Workload, opening
+from hibernator.pictures.ink import UNICODE
 from tools.demo_picture import SCENE, SETTING, view
 
 SIGHT = view()
@@ -41,6 +41,7 @@ def test_everything_is_there_on_a_usual_terminal(width: int, height: int) -> Non
     assert "hibernator exception approve release-night --context bob" in said
     assert "hibernator remediation approve checkout-oom-3f2a9c01de --context bob" in said
     assert f". {SETTING.env}" in said
+    assert SETTING.url in said
 
 
 def test_the_picture_does_not_jump_when_the_first_objects_come() -> None:
@@ -110,7 +111,7 @@ def test_the_pace_is_told_as_the_length_of_a_day(speed: float, told: str) -> Non
 
 
 def test_lines_tell_each_thing_once_and_offer_each_command_once(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = Lines(SETTING.env)
+    lines = Lines(SETTING.env, SETTING.url)
     earlier = replace(SIGHT, happenings=SIGHT.happenings[:3])
     for sight in (FIRST, earlier, earlier, SIGHT, SIGHT):
         lines.show(sight)
@@ -119,3 +120,4 @@ def test_lines_tell_each_thing_once_and_offer_each_command_once(capsys: pytest.C
         assert said.count(words(happening.text)) == 1
     for offer in tries(SIGHT):
         assert said.count(offer.command) == 1
+    assert said.count(SETTING.url) == 1

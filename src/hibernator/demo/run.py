@@ -1,7 +1,6 @@
-"""The demo itself: the operator in this process, on a clock that runs fast, and somebody who looks on."""
+"""The demo itself: the operator in this process, on a clock that runs fast, and someone who looks on."""
 
 import asyncio
-import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -13,6 +12,8 @@ from hibernator.approvals.decision import Matter, NotAcceptedError, decide
 from hibernator.approvals.people import Directory
 from hibernator.audit.database import Database
 from hibernator.audit.verification import verify
+from hibernator.controlplane.ports import free_port
+from hibernator.demo.pages import pages
 from hibernator.demo.scene import ASKER, FIRST_APPROVER, address
 from hibernator.demo.stage import HOME, Stage, kind_of
 from hibernator.demo.view import View
@@ -57,11 +58,11 @@ class Cast:
             except (NotAcceptedError, AlreadyExists):
                 return  # the viewer ended it first
             except ApiError as error:
-                log.warning("an act is tried again", error=str(error))
+                log.warning("demo step failed; trying again", error=str(error))
                 await asyncio.sleep(_PAUSE)
             else:
                 return
-        log.error("an act was given up")
+        log.error("demo step given up")
 
     async def _file(self, person: str, *documents: dict[str, Any]) -> None:
         async with Client(self._stage.credentials(person)) as client:
@@ -79,13 +80,13 @@ class Cast:
         return self._clock.now().round("second", mode="floor")
 
 
-# Nobody else wants to lead, and a machine that was busy or asleep for a while shall not end the demo.
+# No one else wants to lead, and a machine that was busy or asleep for a while shall not end the demo.
 _PATIENT: Final = Timing(duration=3600.0, renew_deadline=3000.0)
 _FRAME: Final = 0.25  # real seconds between two pictures
 
 
 class Audience(Protocol):
-    """Whoever looks on."""
+    """Anyone who looks on."""
 
     def show(self, view: View) -> None:
         """This is how things stand, several times a second."""
@@ -103,12 +104,13 @@ class Ending:
 
 
 async def play(stage: Stage, audience: Audience, *, speed: float, seconds: float | None) -> Ending:
-    """Run the scene until the time is over or somebody stops it."""
+    """Run the scene until the time is over or someone stops it."""
     clock = ScaledClock(speed, stage.scene.opens)
     clustertime.publish(stage.kubeconfig, clock.now(), speed)
     settings = _settings(stage)
     async with (
         operator(settings, stage.operator, clock=clock, timing=_PATIENT) as made,
+        pages(stage, clock, made.manager),
         Client(stage.admin) as client,
     ):
         watching = Watching(client, clock, stage.scene)
@@ -135,7 +137,7 @@ async def _look_on(watching: Watching, audience: Audience) -> None:
 
 def _settings(stage: Stage) -> Settings:
     """As in production, but for boundaries on the second."""
-    port = _free_port()
+    port = free_port()
     return Settings(
         namespace=HOME.namespace,
         listen="127.0.0.1:0",
@@ -146,10 +148,3 @@ def _settings(stage: Stage) -> Settings:
         scaler_jitter_to=0.0,
         scaler_minimum=0.0,
     )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

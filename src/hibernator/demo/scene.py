@@ -26,7 +26,7 @@ _WEEK: Final = 7
 
 
 def address(person: str) -> str:
-    """The user name of somebody, which is an e-mail address here."""
+    """The user name of someone, which is an e-mail address here."""
     return f"{person}@shop.example"
 
 
@@ -52,7 +52,7 @@ class Scene:
 
     @property
     def text(self) -> str:
-        """Everything as files would have it, for whoever draws the timeline."""
+        """Everything as files would have it, for anyone who draws the timeline."""
         return "---\n".join(self._filled(name) for name in ("scene.yaml", "acts.yaml"))
 
     def _read(self, name: str) -> Iterator[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Where the scene plays: a control plane with all that the operator ships, the shop, and a way in for people.
 
-People get contexts of one kubeconfig, in which the admin acts in their name. So whoever watches can be Bob
+People get contexts of one kubeconfig, in which the admin acts in their name. So anyone who watches can be Bob
 by `--context bob`, and the API server authorizes and records Bob.
 """
 
@@ -18,16 +18,18 @@ from hibernator.api.kind import Kind
 from hibernator.api.kinds import DEFINITIONS
 from hibernator.api.meta import Object
 from hibernator.controlplane.cluster import Cluster
+from hibernator.controlplane.ports import free_port
 from hibernator.demo.scene import PEOPLE, PLAN, Scene, address
 from hibernator.kube import credentials
 from hibernator.kube.client import Client
 from hibernator.kube.credentials import Credentials
 from hibernator.kube.together import together
 from hibernator.operator.manifests import manifests
-from hibernator.operator.roles import Home
+from hibernator.operator.roles import Home, web_grants
 
 HOME: Final = Home()
 _OPERATOR: Final = "operator"
+_WEB: Final = "web"
 _ADMIN: Final = "admin"
 _CRD: Final = "CustomResourceDefinition"
 _CLUSTER_WIDE: Final = ("Namespace", _CRD)  # and whatever else names no namespace
@@ -38,6 +40,7 @@ class Stage:
     cluster: Cluster
     scene: Scene
     folder: Path
+    port: int  # of the pages
 
     @property
     def kubeconfig(self) -> Path:
@@ -52,6 +55,11 @@ class Stage:
     def database(self) -> str:
         return f"sqlite:///{self.folder}/audit.db"
 
+    @property
+    def url(self) -> str:
+        """Where a browser finds the pages."""
+        return f"http://localhost:{self.port}"
+
     def credentials(self, person: str) -> Credentials:
         return credentials.find(str(self.kubeconfig), person)
 
@@ -61,15 +69,20 @@ class Stage:
         return self.credentials(_OPERATOR)
 
     @property
+    def web(self) -> Credentials:
+        """The same for the web process."""
+        return self.credentials(_WEB)
+
+    @property
     def admin(self) -> Credentials:
         return self.credentials(_ADMIN)
 
 
 async def set_up(cluster: Cluster, scene: Scene, folder: Path) -> Stage:
     """Bring everything into the cluster that is there when the scene opens."""
-    stage = Stage(cluster, scene, folder)
+    stage = Stage(cluster, scene, folder, free_port())
     _write_ways_in(stage)
-    shipped = list(manifests(HOME))
+    shipped = [*manifests(HOME), *web_grants(HOME)]
     async with Client(stage.admin) as client:
         await _create(client, _of_kind(shipped, *_CLUSTER_WIDE))
         await _create(client, _of_kind(scene.documents, "Namespace"))
@@ -115,12 +128,13 @@ def _write_ways_in(stage: Stage) -> None:
 
 
 def _kubeconfig(text: str) -> str:
-    """The admin's kubeconfig with a context for each person, and one for the operator."""
+    """The admin's kubeconfig with a context for each person, for the operator and for the web process."""
     config = yaml.safe_load(text)
     cluster, admin = config["clusters"][0], config["users"][0]["user"]
     as_whom: dict[str, dict[str, Any]] = {person: {"as": address(person)} for person in PEOPLE}
     groups = ["system:serviceaccounts", f"system:serviceaccounts:{HOME.namespace}", "system:authenticated"]
     as_whom[_OPERATOR] = {"as": HOME.user, "as-groups": groups}
+    as_whom[_WEB] = {"as": HOME.web_user, "as-groups": groups}
     as_whom[_ADMIN] = {}
     config["users"] = [{"name": name, "user": admin | more} for name, more in as_whom.items()]
     config["contexts"] = [

@@ -57,7 +57,7 @@ class View:
 
 
 def opening(scene: Scene) -> View:
-    """What will be there in a moment, so that nobody has to look at an empty picture until then."""
+    """What will be there in a moment, so that no one has to look at an empty picture until then."""
     written = {
         each["metadata"]["name"]: each for each in scene.documents if "replicas" in each.get("spec", ())
     }

@@ -100,7 +100,7 @@ class Watching:
         return request.spec.ai_analysis_ref.name if request else about.name
 
     def _plan_changed(self, old: HibernatePlan | None, new: HibernatePlan | None) -> None:
-        """Events tell when everything is asleep; here each step of the order is told, too."""
+        """Events tell when everything is asleep; here each step of the order is shown, too."""
         if old is None or new is None:
             return
         operation = new.status.current_operation or old.status.current_operation
