@@ -9,7 +9,7 @@ from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.cli.exits import Exit
-from hibernator.cli.plan_list import columns
+from hibernator.cli.plan_words import columns
 from support.cluster import ClusterInTest
 from support.command import Ran, hibernator
 from support.plan_scenes import PlanScene, noop, plan
@@ -53,10 +53,10 @@ def test_a_list_is_of_those_that_are_named_or_labelled(scene: PlanScene) -> None
 
 
 def test_an_empty_list_says_of_what_and_where(scene: PlanScene) -> None:
-    empty = f"No ScheduleException is in namespace {scene.namespace}; -A looks in all.\n"
+    empty = f"No ScheduleException is in namespace {scene.namespace}; -A searches all namespaces.\n"
     assert ran(scene, "exception", "list").err == empty
     assert ran(scene, "plan", "list", "-l", "team=none").err == (
-        f"No HibernatePlan that fits is in namespace {scene.namespace}; -A looks in all.\n"
+        f"No HibernatePlan that fits is in namespace {scene.namespace}; -A searches all namespaces.\n"
     )
     assert ran(scene, "scaler", "list", "-o", "name").err == ""
 
@@ -91,6 +91,13 @@ def test_a_list_shows_how_old_things_are(scene: PlanScene) -> None:
     assert re.fullmatch(r"\d+[ms]\w*", row.split()[-1])
 
 
+def test_in_a_demo_things_are_as_old_as_the_api_server_says() -> None:
+    created = {"name": "nights", "creationTimestamp": Instant.now().format_iso()}
+    shown = msgspec.convert({**plan(noop("drill")), "metadata": created}, HibernatePlan)
+    [column] = [one for one in columns(lambda: Instant("2199-03-02T11:00:00Z")) if one.title == "Age"]
+    assert column.value(shown).endswith("s")
+
+
 @pytest.mark.parametrize("command", [("list",), ("describe",), ("suspend",), ("wake",), ("logs",)])
 def test_what_is_not_there_is_guessed(scene: PlanScene, command: tuple[str, ...]) -> None:
     done = ran(scene, "plan", *command, "nigths")
@@ -111,7 +118,7 @@ def test_what_is_like_nothing_is_told_what_there_is(scene: PlanScene) -> None:
     assert "There are no timewindowscalers there." in ran(scene, "scaler", "describe", "x").err
 
 
-def test_somebody_acts_as_somebody_else(scene: PlanScene) -> None:
+def test_someone_acts_as_someone_else(scene: PlanScene) -> None:
     refused = ran(scene, "plan", "list", "--as", "eve", "--as-group", "guests")
     assert refused.code == Exit.REFUSED
     assert 'User "eve" cannot list resource' in refused.err

@@ -24,11 +24,15 @@ def test_the_operator_is_known_by_the_name_that_it_is_given() -> None:
     conditions = [one["spec"].get("matchConditions", []) for one in policies]
     every = [condition["expression"] for each in conditions for condition in each]
     named = [expression for expression in every if "username" in expression]
-    assert set(named) == {"request.userInfo.username != 'system:serviceaccount:ops:sleeper'"}
-    assert len(named) == len(policies) - 1  # the one about versions holds for everybody
+    assert set(named) == {
+        "request.userInfo.username != 'system:serviceaccount:ops:sleeper'",
+        "request.userInfo.username == 'system:serviceaccount:ops:sleeper'",  # who decides nothing
+        "request.userInfo.username == 'system:serviceaccount:ops:hibernator-web'",
+    }
+    assert len(named) == len(policies) - 3  # those about versions and deliveries hold for everybody
 
 
-def test_the_lease_is_free_so_that_nobody_waits_for_it() -> None:
+def test_the_lease_is_free_so_that_no_one_waits_for_it() -> None:
     lease = next(one for one in yaml.safe_load_all(hibernator("manifests").out) if one["kind"] == "Lease")
     assert (lease["metadata"]["name"], lease["spec"]) == ("hibernator", {})
 

@@ -63,7 +63,7 @@ def test_a_stream_without_unicode_gets_the_nearest_that_it_can_show(
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: arguments[0])
-def test_on_the_terminal_of_somebody_who_says_c_everything_is_ascii(
+def test_on_the_terminal_of_someone_who_says_c_everything_is_ascii(
     arguments: tuple[str, ...], tmp_path: Path
 ) -> None:
     text = on_a_terminal(*arguments, folder=tmp_path, env=SAID_C).decode("ascii")

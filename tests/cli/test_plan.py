@@ -50,6 +50,7 @@ async def test_a_sleeping_plan_is_listed_described_and_shows_what_it_kept(scene:
     described = await asked(scene, "describe", "nights")
     assert "nights is Hibernated" in described
     assert "shop Completed, 1/2 items" in described
+    assert re.search(r"next +Awake at Tue 2026-03-03 06:00 UTC \(\w+ ago\) \(WorkingHours\)", described)
     assert json.loads(await asked(scene, "describe", "nights", "-o", "json"))["status"]["cycle"] == 1
     kept = (await asked(scene, "restore-data", "nights")).splitlines()
     assert kept == [

@@ -60,7 +60,12 @@ async def test_a_workload_is_woken_and_what_cannot_be_is_said_with_the_fix(desk:
         assert mixed.code == Exit.USAGE
         assert scene.replicas() == 0
 
-        woken = await desk.type(EVENING, *wake, "--only", "deploy/web", "--only", "deploy/api", "--for", "4h")
+        both = ("--only", "deploy/web", "--only", "deploy/api", "--for", "4h")
+        asked = asyncio.create_task(desk.type(EVENING, *wake, *both))
+        while not asked.done():  # the second may be asked for just after the target was looked at
+            await run.advance(REST_SECONDS)
+            await asyncio.wait([asked], timeout=0.2)
+        woken = await asked
         assert woken.code == Exit.OK, woken.err
         until = "awake until Tue 2026-03-03 00:00 UTC (in 4h)"
         assert woken.out.splitlines() == [
@@ -83,6 +88,11 @@ async def test_without_an_operator_it_is_only_requested_and_an_awake_plan_is_not
     scene = desk.scene
     awake = await desk.type(NOON, "plan", "wake", "nights", "--only", "deploy/web")
     assert "nights is awake already" in awake.err
+    assert f"`kubectl annotate deploy/web {FORCE}=2026-03-02T14:00:00Z -n {scene.namespace} " in awake.err
+    absent = await desk.type(NOON, "plan", "wake", "nights", "--only", "deploy/wbe")
+    assert absent.err.startswith(f"error: there is no Deployment wbe in namespace {scene.namespace}.\n")
+    unclear = await desk.type(NOON, "plan", "wake", "nights", "--only", "web")
+    assert (unclear.code, "web is not a kind and a name." in unclear.err) == (Exit.USAGE, True)
     async with scene.operator(ManualClock(EVENING)) as run:
         await run.until(lambda: scene.phase() == "Hibernated")
     asked = await desk.type(EVENING, "plan", "wake", "nights", "--only", "deploy/web", "--timeout", "1s")

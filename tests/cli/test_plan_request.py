@@ -16,10 +16,12 @@ from hibernator.api.scheduleexception import (
     ScheduleExceptionStatus,
 )
 from hibernator.cli import leader
-from hibernator.cli.exits import CliError, Exit
-from hibernator.cli.periods import at_once, period
-from hibernator.cli.plan_request import WAKE, exception, missing
+from hibernator.cli.exits import Exit
+from hibernator.cli.plan_request import missing
+from hibernator.decisions.scheduleexception_new import WAKE, at_once as exception
 from hibernator.operator.app import LEASE
+from hibernator.schedule.errors import TimeError
+from hibernator.schedule.periods import at_once, period
 from support.clock import ManualClock
 from support.cluster import ClusterInTest
 from support.desk import Desk
@@ -83,7 +85,12 @@ async def test_what_is_not_in_force_yet_says_why_and_ends_with_a_code_of_its_own
         again = await desk.type("2026-03-02T20:00:01Z", "plan", "wake", "nights", "--timeout", "1s")
         assert again.code == Exit.CONFLICT
         assert "nights is as it was. Plan nights already has active exception" in again.err
-        assert "and nights-wake-20260302-200001 takes over." in again.err
+        waits, now, never = again.err.splitlines()[1:]
+        assert waits == "nights-wake-20260302-200001 takes over when that ends, at Mon 2026-03-02 22:00 UTC."
+        assert now.startswith("To have it now: `hibernator exception cancel nights-wake-20260302-200000 -n ")
+        assert never.startswith("To withdraw it: `hibernator exception cancel nights-wake-20260302-200001 -n")
+        short = await desk.type("2026-03-02T20:00:02Z", "plan", "sleep", "nights", "--for", "1h")
+        assert "nights-sleep-20260302-200002 is over by then, and does nothing." in short.err
 
 
 async def test_a_suspended_plan_is_not_asked_for_anything(desk: Desk) -> None:
@@ -123,13 +130,13 @@ def test_an_exception_holds_all_day_for_as_long_as_it_is_valid() -> None:
 
 def test_a_period_has_one_end_that_is_after_its_beginning_and_not_too_far() -> None:
     now = Instant(NOON)
-    with pytest.raises(CliError, match="--for and --until both say when it ends"):
+    with pytest.raises(TimeError, match="--for and --until both say when it ends"):
         period(None, "2h", "07:00")
-    with pytest.raises(CliError, match="it does not say when it ends"):
+    with pytest.raises(TimeError, match="it does not say when it ends"):
         period(None, None, None)
-    with pytest.raises(CliError, match=r"it would begin at .* and end at"):
+    with pytest.raises(TimeError, match=r"it would begin at .* and end at"):
         period("tomorrow", None, "today 18:00")("UTC", now)
-    with pytest.raises(CliError, match="is more than 90 days away"):
+    with pytest.raises(TimeError, match="is more than 90 days away"):
         at_once("91d", None, otherwise="2h")("UTC", now)
     assert period("tomorrow", "2h", None)("UTC", now) == (
         Instant("2026-03-03T00:00:00Z"),

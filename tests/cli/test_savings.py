@@ -14,7 +14,8 @@ from whenever import Instant
 from hibernator.audit.database import Database
 from hibernator.audit.event import AuditEvent, event
 from hibernator.audit.store import Store
-from hibernator.controllers.savings_metrics import CORE_HOURS, GIB_HOURS
+from hibernator.controllers.metrics import CORE_HOURS, GIB_HOURS
+from hibernator.kube.clustertime import publish
 from support.cluster import ClusterInTest
 from support.command import Ran, hibernator
 from support.operators import Running
@@ -187,6 +188,16 @@ def test_a_sleep_of_months_counts_in_a_window_that_begins_in_the_middle_of_it(tr
     assert "1 sleep does not say what was saved" in ran.err
 
 
+def test_now_is_the_time_of_the_cluster(trail: str, tmp_path: Path) -> None:
+    publish(tmp_path / "kubeconfig", Instant("2026-03-03T12:00:00Z"), 0.0)
+    demo = {"KUBECONFIG": str(tmp_path / "kubeconfig")}
+    at_noon = show(trail, "2026-03-03T12:00:00Z")
+    assert "2026-03" in at_noon.out
+    assert hibernator("savings", "-A", "--database", trail, env=demo) == at_noon
+    recent = hibernator("audit", "list", "--database", trail, "--since", "1d", env=demo)
+    assert "2026-03-0" in recent.out
+
+
 def test_the_table_says_what_it_is_worth_by_the_prices_of_the_file(trail: str, tmp_path: Path) -> None:
     file = tmp_path / "prices.yaml"
     file.write_text(yaml.safe_dump({"cpu": 1, "memory": 0, "currency": "EUR", "hourly": {"rds": 0.5}}))
@@ -197,6 +208,31 @@ def test_the_table_says_what_it_is_worth_by_the_prices_of_the_file(trail: str, t
         "shop        nightly   2026-03         48.0        48.0          0.0           0.0   48.00",
         "total                                 64.0       112.0          0.0           4.0   50.00",
     ]
+
+
+def test_machines_are_counted_by_their_price_and_which_price_that_was_is_said(tmp_path: Path) -> None:
+    data: dict[str, Any] = {"type": "ec2", "items": 3, "cpuMillicores": 6000, "memoryMiB": 0, "nodes": 3}
+    machines = "eu-central-1/m5.large=2 eu-central-1/x9.large=1"
+    events = [
+        told("target.slept", "2026-03-02T20:00:00Z", 1, cycle=1, target="vms", machines=machines, **data),
+        told("wake.started", "2026-03-02T22:00:00Z", 2, cycle=1),
+    ]
+    url = filled(tmp_path, events)
+    ran = show(url, "2026-03-03T00:00:00Z", "--since", "24h", "-o", "json")
+    found = json.loads(ran.out)
+    assert found["prices"]["machines"] == {"eu-central-1/m5.large": 0.115}
+    by_cores = 2 * 2 * 0.031611  # a third of six cores, for two hours
+    assert found["total"]["worth"] == pytest.approx(2 * 2 * 0.115 + by_cores, abs=0.001)
+    assert "Machines by their own price, in USD an hour (AWS's list price" in ran.err
+    assert "eu-central-1/m5.large at 0.115." in ran.err
+    assert "of cores and memory: eu-central-1/x9.large." in ran.err
+    file = tmp_path / "prices.csv"
+    file.write_text(
+        "EndTimestamp,InstanceID,Region,AssetClass,InstanceIDField,InstanceType,MarketPriceHourly,Version\n"
+        ",,eu-central-1,node,,m5.large,0.5,\n,,,node,,x9.large,1,\n"
+    )
+    table = show(url, "2026-03-03T00:00:00Z", "--since", "24h", "--prices", str(file)).out
+    assert table.splitlines()[-1].endswith(" 4.00")
 
 
 def test_by_namespace_and_month_as_csv_and_yaml(trail: str) -> None:
@@ -218,7 +254,7 @@ def test_a_time_without_sleep_and_a_trail_that_begins_later_are_pointed_out(trai
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--prices", "nowhere.yaml"), "--prices nowhere.yaml"),
+        (("--prices", "nowhere.yaml"), "--prices nowhere.yaml: No such file or directory.\n"),
         (("--since", "2026-03-04"), "must be before --until"),
         (("--since", "yesterdy"), "--since"),
     ],
@@ -227,3 +263,19 @@ def test_a_mistake_in_an_option_is_named(trail: str, arguments: tuple[str, ...],
     ran = show(trail, "2026-03-03T00:00:00Z", *arguments)
     assert ran.code == 2
     assert said in ran.err
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [(b"[", "this is not valid YAML in line 1."), (b"\xff", "it is not written in UTF-8.")],
+)
+def test_prices_that_cannot_be_read_are_named_with_the_place(
+    trail: str, tmp_path: Path, written: bytes, said: str
+) -> None:
+    file = tmp_path / "prices.yaml"
+    file.write_bytes(written)
+    ran = show(trail, "2026-03-03T00:00:00Z", "--prices", str(file))
+    assert (ran.code, ran.err.splitlines()) == (
+        2,
+        [f"error: --prices {file}: {said}", "Give a file in YAML or JSON."],
+    )

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 
 import pytest
 
@@ -32,6 +33,7 @@ async def test_a_list_shows_what_holds_and_what_comes_next(scene: Scene) -> None
     described = await asyncio.to_thread(ask, scene, "describe", "hours")
     assert "scales Deployment web" in described
     assert "no window covers this time" in described
+    assert re.search(r"next change +Mon 2026-03-02 09:00 UTC \(\w+ ago\)\n", described)
 
 
 def ask(scene: Scene, *arguments: str) -> str:

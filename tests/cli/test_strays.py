@@ -98,6 +98,26 @@ async def test_strays_are_listed_with_the_reason_and_woken_on_request(scene: Pla
     assert (await ran(scene, "strays")).code == 0
 
 
+async def test_what_a_plan_that_is_gone_has_left_asleep_at_a_cloud_is_listed(scene: PlanScene) -> None:
+    """No mark in this cluster tells of it, but restore data outlives its plan."""
+    where = {"kind": "CloudProvider", "name": "dev"}
+    target = {"name": "vms", "type": "ec2", "connectorRef": where, "parameters": {"selector": {"tags": {}}}}
+    label = "hibernator.ardikabs.com"
+    labels = {f"{label}/restore-data": "true", f"{label}/plan": "gone", f"{label}/target": "vms"}
+    kept = {"i-0abc": {"cycle": 3, "was": {"state": "running"}}, "i-0def": {"cycle": 3}}
+    data = {"target.json": json.dumps(target), "items.json": json.dumps(kept)}
+    metadata = {"name": "hibernator-restore-gone.vms.0", "labels": labels}
+    scene.create({"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata, "data": data})
+    listed = await ran(scene, "strays")
+    assert listed.code == 1
+    (_, row) = listed.out.splitlines()
+    assert row.split()[:4] == ["i-0abc", f"{scene.namespace}/gone", "3", "state=running"]
+    assert row.endswith("its plan is not in this cluster; it is where CloudProvider dev leads")
+    woken = await ran(scene, "strays", "--wake")
+    assert woken.code == 1
+    assert f"Create the plan {scene.namespace}/gone again with its target vms" in woken.out
+
+
 async def test_a_plan_that_is_awake_has_what_still_sleeps_listed(scene: PlanScene) -> None:
     scene.create(workload(replicas=3), plan(workloads("shop", scene.namespace)))
     async with scene.operator() as run:

@@ -55,6 +55,7 @@ async def test_an_operator_that_runs_wakes_everything_first(scene: PlanScene) ->
         async with Client(credentials.find(str(scene.cluster.kubeconfig))) as client:
             seen = await uninstalling.look(client)
             led = uninstalling.Seen("hibernator-system", seen.plans, seen.scalers, seen.sleepers)
+            assert next(uninstalling.steps(led)).endswith(f"all that sleeps: {scene.namespace}/nights")
             said: list[str] = []
             await uninstalling.remove(client, led, 60.0, said.append)
     assert said[0] == "Gone: 1 HibernatePlan."

@@ -1,4 +1,4 @@
-"""`hibernator audit`: who did what, when, through which channel, and whether anybody changed the record."""
+"""`hibernator audit`: read, export and verify the audit trail."""
 
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
@@ -60,7 +60,7 @@ Since = Annotated[
     typer.Option(help="Not before: 2h for two hours ago, 07:00 or 2026-03-01 (UTC), 2026-03-01T08:00:00Z."),
 ]
 Until = Annotated[str | None, typer.Option(help="Only before this moment, written as after --since.")]
-Follow = Annotated[bool, typer.Option("--follow", "-f", help="Stay, and print what comes in.")]
+Follow = Annotated[bool, typer.Option("--follow", "-f", help="Wait for new events and print them.")]
 Printed = Annotated[Output, typer.Option("--output", "-o", help="How to print.")]
 
 
@@ -152,11 +152,11 @@ def verify(
     database: Address = None,
     database_file: AddressFile = None,
 ) -> None:
-    """Check that nobody has changed, removed, inserted or moved an event.
+    """Check that no event was changed, removed, inserted or moved.
 
     Ends with 0 when the trail is whole, with 1 at the first event that does not fit, and with 5 when what is
     kept fits, but not everything that was asked could be compared. The end that it prints, kept where the
-    database's owner cannot reach it, lets a later check (--known) also find a trail that was written anew.
+    database's owner cannot reach it, lets a later check (--known) also find a trail that was rewritten.
     So do the checkpoints that the operator signs (--key).
     """
     from hibernator.cli import audit_proof
@@ -169,8 +169,8 @@ def verify(
         from hibernator.cli.audit_stream import progress
 
         await Reader(opened).check()
-        with progress() as told:
-            return await walk(opened, known=asked.promises, keys=asked.keys, progress=told)
+        with progress() as advance:
+            return await walk(opened, known=asked.promises, keys=asked.keys, progress=advance)
 
     audit_proof.tell(ask(database, check, file=database_file), asked, context.obj)
 
@@ -181,7 +181,7 @@ def keygen(
 ) -> None:
     """Make a key that signs checkpoints, and print its public key.
 
-    The operator gets the private key (`auditKey`); whoever checks the trail needs the public one only.
+    The operator gets the private key (`auditKey`); who checks the trail needs the public one only.
 
     For example: `hibernator audit keygen audit.key > audit.pub`
     """
@@ -237,7 +237,7 @@ def ask(
 
 
 def _without_password(address: str | None) -> None:
-    """Refuse a password among the flags: everybody on the machine can read those."""
+    """Reject a password in a flag: all users of the machine can read flags."""
     import os
 
     from hibernator.audit.address import has_secret
@@ -262,6 +262,7 @@ def _filter(
 ) -> "Filter":
     from hibernator.audit.reading import Filter
 
+    _note_unknown(type_)
     return Filter(
         kind=kind,
         namespace=namespace,
@@ -273,14 +274,27 @@ def _filter(
     )
 
 
+def _note_unknown(type_: str) -> None:
+    """Say what no event of this version is; an older one may have recorded it."""
+    from fnmatch import filter as matching
+
+    from hibernator.api.structural import guess
+    from hibernator.audit.types import EVENT_TYPES
+    from hibernator.cli.offline import out
+
+    if type_ and not matching(EVENT_TYPES, type_):
+        meant = guess(type_, EVENT_TYPES)
+        more = f"Did you mean {meant}?" if meant else "docs/reference/audit-events.md has all of them."
+        out.notes([f"--type {type_}: this version records no such event. {more}"])
+
+
 def moment_of(option: str, text: str | None, now: "Instant | None") -> "Instant | None":
     """A duration is so long ago; everything else is read as in the other commands, in UTC."""
-    from whenever import Instant
-
-    from hibernator.cli.times import parse
+    from hibernator.kube.clustertime import now as cluster_time
+    from hibernator.schedule.times import parse
 
     found = parse(option, text, back=True)
-    return found.seen_from("UTC", now or Instant.now()) if found else None
+    return found.seen_from("UTC", now or cluster_time(None)) if found else None
 
 
 def _format(output: Output, *, follow: bool) -> "Format":

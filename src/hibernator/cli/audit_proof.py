@@ -16,6 +16,7 @@ from hibernator.audit.checkpoints import TYPE, Checkpoint, Keys, by_id, is_signe
 from hibernator.audit.verification import Promise, Verdict, promised
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.output import printable
+from hibernator.kube.clustertime import now as cluster_time
 
 _LATE: Final = TimeDelta(hours=1)  # a running operator signs every ten minutes
 
@@ -70,7 +71,7 @@ def tell(verdict: Verdict, asked: Asked, now: Instant | None) -> None:
     if asked.keys and verdict.signed is None and last:
         keys = ", ".join(asked.keys)
         raise CliError(f"The trail is not whole: no checkpoint in it is signed by {keys}.", hint=fits)
-    if doubts := [*_doubts(verdict, asked, now or Instant.now())]:
+    if doubts := [*_doubts(verdict, asked, now or cluster_time(None))]:
         raise CliError(
             f"What is kept of the trail fits, but this is not proven: {' '.join(doubts)}",
             hint=f"{fits} Its end is {verdict.end}",
@@ -85,7 +86,7 @@ def tell(verdict: Verdict, asked: Asked, now: Instant | None) -> None:
 
 def _doubts(verdict: Verdict, asked: Asked, now: Instant) -> Iterator[str]:
     begins = verdict.start.sequence + 1
-    # A removal that the operator has signed vouches for its own earlier checkpoints, but for nobody else.
+    # A removal that the operator signed proves its own earlier checkpoints, and no other ones.
     unseen = [one for one in verdict.uncompared if not (one.signed and verdict.is_start_signed)]
     if unseen:
         what, by = unseen[0].link.sequence, unseen[0].by

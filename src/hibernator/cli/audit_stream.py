@@ -11,7 +11,7 @@ from rich.text import Text
 
 from hibernator.audit.chain import Entry, Link
 from hibernator.audit.database import AuditUnavailable, Database
-from hibernator.audit.formats import Format
+from hibernator.audit.formats import Format, acting
 from hibernator.audit.reading import Filter, Reader
 from hibernator.cli.offline import out
 from hibernator.cli.output import printable
@@ -51,7 +51,7 @@ async def everything(
 
 
 async def _incoming(reader: Reader, wanted: Filter, after: int) -> AsyncIterator[list[Entry]]:
-    told = False
+    reported = False
     while True:
         await asyncio.sleep(_LOOK_AGAIN)
         try:
@@ -60,11 +60,11 @@ async def _incoming(reader: Reader, wanted: Filter, after: int) -> AsyncIterator
                 after = page[-1].sequence
         except AuditUnavailable as error:
             # The one who waits for something to happen wants to be there when the database is back.
-            if not told:
+            if not reported:
                 out.notes([f"{error} Still trying."])
-            told = True
+            reported = True
         else:
-            told = False
+            reported = False
 
 
 async def printed(pages: AsyncIterator[list[Entry]], form: Format) -> None:
@@ -114,7 +114,7 @@ def _cells(entry: Entry) -> tuple[str, ...]:
         entry.time.format_iso(unit="second"),
         entry.type,
         f"{resource.kind} {name}",
-        entry.actor.email or entry.actor.id,
+        acting(entry),
         entry.channel,
         entry.error,
     )

@@ -1,4 +1,4 @@
-"""What every command that talks to a cluster shares: who it is, which namespace, and how a "no" is told."""
+"""What every command that talks to a cluster shares: user, namespace, and the errors of the API server."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -36,7 +36,7 @@ def talk(
 ) -> R:
     """Ask the cluster something; what goes wrong becomes a sentence and an exit code.
 
-    `role` is the ClusterRole that allows it, for whoever is not allowed to.
+    `role` is the ClusterRole that allows it; the error for users without it names it.
     """
     import asyncio
 

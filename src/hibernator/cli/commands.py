@@ -16,23 +16,33 @@ _TRY: Final = "Trying it"
 COMMANDS: Final[Mapping[str, Entry]] = {
     "why": Entry(
         "hibernator.cli.why:why",
-        "Say which plan or scaler covers a workload, why it is as it is, until when, and who requested it.",
+        "Explain which plan or scaler covers a workload, why it sleeps or runs, until when and by whom.",
         _CLUSTER,
     ),
     "plan": Entry(
         "hibernator.cli.plan:app",
-        "See what HibernatePlans do, and suspend, resume, retry, wake or put them to sleep.",
+        "List and describe HibernatePlans; suspend, resume, retry, wake or put them to sleep.",
         _CLUSTER,
     ),
     "exception": Entry(
         "hibernator.cli.exception:app", "Manage temporary schedule overrides and their approvals.", _CLUSTER
     ),
+    "policy": Entry(
+        "hibernator.cli.policy:app",
+        "Show what ExceptionPolicies require of an exception, and test them.",
+        _CLUSTER,
+    ),
     "scaler": Entry(
-        "hibernator.cli.scaler:app", "See what TimeWindowScalers do, and pause or resume them.", _CLUSTER
+        "hibernator.cli.scaler:app", "List and describe TimeWindowScalers; pause or resume them.", _CLUSTER
     ),
     "remediation": Entry(
         "hibernator.cli.remediation:app",
         "See remediations that wait for approval, and approve or reject them.",
+        _CLUSTER,
+    ),
+    "notification": Entry(
+        "hibernator.cli.notification:app",
+        "List notifications, preview their messages, and send a test.",
         _CLUSTER,
     ),
     "audit": Entry("hibernator.cli.audit:app", "Read, export and check the audit trail.", _CLUSTER),
@@ -48,12 +58,12 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     ),
     "explain": Entry(
         "hibernator.cli.offline.commands:explain",
-        "Say in words why something is asleep or awake, and when that changes.",
+        "Explain why something is asleep or awake, and when that changes.",
         _FILES,
     ),
     "validate": Entry(
         "hibernator.cli.offline.commands:validate",
-        "Find every mistake in files before a cluster sees them.",
+        "Check files for mistakes, without a cluster.",
         _FILES,
     ),
     "diff": Entry(
@@ -92,9 +102,14 @@ COMMANDS: Final[Mapping[str, Entry]] = {
         "Run the operator: all controllers, health and metrics, until it is stopped.",
         _INSTALL,
     ),
+    "web": Entry(
+        "hibernator.cli.web:web",
+        "Run the web process: log-in, pages, dashboard and messages.",
+        _INSTALL,
+    ),
     "config": Entry(
         "hibernator.cli.operator:config",
-        "Print the settings that flags, environment and file make together, as a file that says the same.",
+        "Print the settings that result from flags, environment and file, as a file.",
         _INSTALL,
     ),
     "uninstall": Entry(
@@ -109,7 +124,7 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     ),
     "demo": Entry(
         "hibernator.cli.demo:demo",
-        "Watch a shop through its days and nights, on a real control plane with the real operator.",
+        "Run a demo: a shop sleeps and wakes on a real control plane, with the real operator.",
         _TRY,
     ),
     "controlplane": Entry(

@@ -1,4 +1,4 @@
-"""`kubectl_complete-hibernator`: what kubectl asks when somebody presses Tab after `kubectl hibernator`.
+"""`kubectl_complete-hibernator`: called by kubectl when a user presses Tab after `kubectl hibernator`.
 
 kubectl passes the words so far, the last one unfinished, and wants one proposal a line and then a directive;
 `:4` says that these are all, and that names of files are none.

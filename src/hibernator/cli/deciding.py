@@ -1,7 +1,7 @@
-"""People decide about what they have seen: it is shown and asked, or named by the hash that `view` printed.
+"""Binds a decision to what the approver has seen: shown and confirmed, or named by its hash from `view`.
 
-Whoever looked at a request an hour ago may find another one under its name now. So a decision is always bound
-to the uid and the spec of what was shown last, and refused where either has changed since.
+After an approver reads a request, another request may get the same name. So a decision is always bound to
+the uid and the spec hash of what was shown, and the command rejects it when either has changed.
 """
 
 import sys
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Deciding:
-    """How somebody makes sure that they decide about what they have seen."""
+    """How the approver confirms that they decide about what they have seen."""
 
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do not ask. Without --seen: decide about it as it is now.")
@@ -31,7 +31,7 @@ class Deciding:
     ] = ""
 
     def check_usage(self, view: str) -> None:
-        """Refuse early where nobody can be asked; `view` is the command that prints the hash."""
+        """Fail early when there is no terminal to ask on; `view` is the command that prints the hash."""
         if not (self.yes or self.seen or on_terminal()):
             raise CliError(
                 "This is not a terminal, so nothing can be shown and asked.",
@@ -63,7 +63,7 @@ def changed(name: str, view: str) -> CliError:
 
 
 def refused(error: "NotAcceptedError", name: str, view: str) -> CliError:
-    """The sentence and the exit code for somebody whose decision was not written."""
+    """The error message and exit code when the decision was not written."""
     if error.refusal.reason == "Stale":
         return changed(name, view)
     return CliError(str(error), hint=f"See `{view}`.")

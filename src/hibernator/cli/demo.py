@@ -32,19 +32,21 @@ def demo(
         str | None, typer.Option("--for", help="End by itself after so long, as `90s` or `3m`.")
     ] = None,
 ) -> None:
-    """Watch a shop through its days and nights, on a real control plane with the real operator.
+    """Run a demo: a shop sleeps and wakes on a real control plane, with the real operator.
 
-    On a terminal it is a live picture, elsewhere a line for each thing that happens. Nothing is left behind,
-    however it ends. The first start builds the control plane, which takes some minutes; `hibernator
-    controlplane build` does that beforehand. For example: `hibernator demo --for 3m`
+    On a terminal it shows a live picture, elsewhere a line for each event. It prints the
+    address of the dashboard, where you log in as any person of the scene and decide. When it ends,
+    it removes everything that it started. The first start builds the control plane,
+    which takes some minutes; `hibernator controlplane build` does that beforehand.
+    For example: `hibernator demo --for 3m`
     """
     from whenever import Instant
 
-    from hibernator.cli import times
     from hibernator.cli.demo_timeline import two_weeks
     from hibernator.cli.demo_words import summary
     from hibernator.cli.offline import out
     from hibernator.demo.scene import Scene
+    from hibernator.schedule import times
 
     seconds = times.seconds("--for", for_) if for_ else None
     console = out.console(None)
@@ -69,7 +71,7 @@ def _run(console: "Console", scene: "Scene", folder: Path, speed: float, seconds
     from hibernator.kube.logging import configure
 
     log = folder / "operator.log"
-    with ExitStack() as lifetime, _told(log):
+    with ExitStack() as lifetime, _readable_errors(log):
         configure("warning", file=lifetime.enter_context(log.open("w", encoding="utf-8")))
         with reporting() as reporter:
             binaries = find_or_build(needed(nodes=True), reporter)
@@ -92,19 +94,20 @@ def _run(console: "Console", scene: "Scene", folder: Path, speed: float, seconds
 def _audience(
     console: "Console", stage: "Stage", speed: float, seconds: float | None
 ) -> "Iterator[Audience]":
-    """Whoever looks on: a screen where there is a terminal, a reader of lines elsewhere."""
+    """The view of the demo: a screen on a terminal, lines elsewhere."""
     from hibernator.cli.demo_screen import Lines, Screen, Setting
     from hibernator.cli.offline import out
 
     if not console.is_interactive:
-        yield Lines(stage.env)
+        yield Lines(stage.env, stage.url)
         return
-    with Screen(console, Setting(stage.scene.opens, stage.env, speed, seconds, out.ink(console))) as screen:
+    setting = Setting(stage.scene.opens, stage.env, stage.url, speed, seconds, out.ink(console))
+    with Screen(console, setting) as screen:
         yield screen
 
 
 @contextmanager
-def _told(log: Path) -> Iterator[None]:
+def _readable_errors(log: Path) -> Iterator[None]:
     """What goes wrong as a sentence, with what the operator said last."""
     from hibernator.controlplane.errors import ControlPlaneError
 
@@ -113,7 +116,7 @@ def _told(log: Path) -> Iterator[None]:
     except ControlPlaneError as error:
         raise CliError(str(error), hint=error.hint, code=Exit.UNAVAILABLE) from error
     except BrokenPipeError:
-        raise  # nobody reads any more
+        raise  # the reader has closed the pipe
     except Exception as error:
         last = log.read_text("utf-8", errors="replace").splitlines()[-_LAST_LINES:] if log.exists() else []
         hint = "\n".join(["The operator said last:", *last]) if last else ""

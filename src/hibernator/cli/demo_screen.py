@@ -13,8 +13,9 @@ from whenever import Instant
 
 from hibernator.cli.demo_timeline import DAYS, Days
 from hibernator.cli.demo_words import Question, Try, clock, date, pace, questions, tries, words
-from hibernator.cli.offline.pictures.ink import UNICODE, Ink
+from hibernator.demo.scene import YOU
 from hibernator.demo.view import Happening, View, Workload
+from hibernator.pictures.ink import UNICODE, Ink
 
 _MARGIN = 1
 _LABEL = 8  # of a timeline's row
@@ -33,6 +34,7 @@ class Setting:
 
     opens: Instant
     env: Path
+    url: str
     speed: float
     seconds: float | None
     ink: Ink = UNICODE
@@ -180,7 +182,8 @@ def _events(view: View, room: int) -> Iterator[Text]:
 
 
 def _foot(commands: list[Try], setting: Setting, width: int) -> Iterator[Text]:
-    yield Text.assemble(("Try it", "bold"), " in another terminal, after ", (f". {setting.env}", "cyan"))
+    yield Text.assemble(("Try it", "bold"), f" in a browser, as {YOU}: ", (setting.url, "cyan"))
+    yield Text.assemble("or in another terminal, after ", (f". {setting.env}", "cyan"))
     for one in commands:
         line = Text.assemble((f"  {one.command}", "cyan"))
         if len(line) + len(one.why) + 3 * _MARGIN + 4 <= width:
@@ -194,20 +197,21 @@ _ABOUT = 14  # columns for what a line is about
 class Lines:
     """An audience that reads."""
 
-    def __init__(self, env: Path) -> None:
-        self._told: Happening | None = None  # the last that was
+    def __init__(self, env: Path, url: str) -> None:
+        self._page = Try(url, f"log in as {YOU.title()}, and decide in a browser")
+        self._printed: Happening | None = None  # the last that was
         self._offered: set[str] = set()
         typer.echo(f"The shop is open. To take part, in another terminal:  . {env}")
 
     def show(self, view: View) -> None:
         """Tell what is new, and offer each command once, as soon as there is a reason to try it."""
-        known = view.happenings.index(self._told) + 1 if self._told else 0
+        known = view.happenings.index(self._printed) + 1 if self._printed else 0
         for one in view.happenings[known:]:
-            self._told = one
+            self._printed = one
             typer.echo(f"{clock(one.at)}  {one.about:<{_ABOUT}}  {words(one.text)}")
         if not view.plan.status.phase:
             return  # nothing of it would work yet
-        for offer in tries(view):
+        for offer in (self._page, *tries(view)):
             if offer.command not in self._offered:
                 self._offered.add(offer.command)
                 typer.echo(f"{clock(view.now)}  {'try':<{_ABOUT}}  {offer.command}   # {offer.why}")

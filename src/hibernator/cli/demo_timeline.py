@@ -6,17 +6,16 @@ from typing import Any
 from rich.text import Text
 from whenever import Instant, Time
 
-from hibernator.cli.offline.pictures import terminal
-from hibernator.cli.offline.pictures.days import days
-from hibernator.cli.offline.pictures.ink import PROPOSED, STYLES, Ink, is_asleep, tone
-from hibernator.cli.offline.pictures.strips import Strip, strip
-from hibernator.cli.offline.pictures.terminal import spread
-from hibernator.cli.offline.scene import Bent, Resource, Standing
 from hibernator.cli.offline.setting import read_scene
 from hibernator.demo.scene import ZONE, Scene
 from hibernator.demo.view import View
-from hibernator.schedule.daysoff import DaysOff, read_dates, years_around
-from hibernator.schedule.holidays import NO_HOLIDAYS, load_holidays
+from hibernator.pictures import terminal
+from hibernator.pictures.days import days
+from hibernator.pictures.ink import PROPOSED, STYLES, Ink, is_asleep, tone
+from hibernator.pictures.resource import Resource, ShownException, Standing
+from hibernator.pictures.strips import Strip, strip
+from hibernator.pictures.terminal import spread
+from hibernator.schedule.holidays import NO_HOLIDAYS, DaysOff, load_holidays, read_dates, years_around
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.scaler import ScalerTimeline
 from hibernator.schedule.ticks import from_instant
@@ -32,7 +31,7 @@ _CAPTION = (
 
 
 def two_weeks(scene: Scene, folder: Path, width: int, ink: Ink, *, height: int | None) -> list[Text]:
-    """What will happen if nobody bends anything, as much as fits; everything where there is no height."""
+    """Two weeks without further exceptions, cut to `height` lines; all of it where `height` is None."""
     file = folder / "scene.yaml"
     file.write_text(scene.text, encoding="utf-8")
     start, end = _span(scene.opens, _TWO_WEEKS)
@@ -120,7 +119,7 @@ def _plan(view: View) -> Resource:
     waiting = [one for one in view.exceptions if one.status.state == "Pending"]
     proposals = tuple(
         (
-            Bent(one.metadata.name, one.spec, Standing.PENDING),
+            ShownException(one.metadata.name, one.spec, Standing.PENDING),
             PlanTimeline(schedule, [*active, (one.metadata.name, one.spec)]),
         )
         for one in waiting

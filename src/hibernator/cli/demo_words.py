@@ -9,6 +9,7 @@ from whenever import Instant
 
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
 from hibernator.api.scheduleexception import ScheduleException
+from hibernator.decisions.scheduleexception_request import needs_approval
 from hibernator.demo.scene import YOU, ZONE, address
 from hibernator.demo.view import View
 
@@ -67,7 +68,7 @@ def date(moment: Instant) -> str:
 def questions(view: View) -> Iterator[Question]:
     """Who was asked what, and how that stands."""
     for exception in view.exceptions:
-        if exception.spec.approval_required:
+        if needs_approval(exception):
             yield _about_exception(exception)
     for request in view.requests:
         yield _about_remediation(request, view.now)

@@ -43,7 +43,7 @@ def doctor(
 ) -> None:
     """Check an installation: cluster, CRDs, permissions, webhooks, certificates, database, clocks.
 
-    Nothing is changed. What is not well comes with the command that puts it right. Ends with 0 when nothing
+    Nothing is changed. Each finding comes with the command that fixes it. Ends with 0 when nothing
     failed, with 1 when something did, and with 3 when the cluster cannot be reached at all.
     """
     import asyncio
@@ -73,20 +73,21 @@ async def _examine(
     from hibernator.kube import credentials
     from hibernator.kube.errors import BadCredentials
     from hibernator.operator.roles import Home
-    from hibernator.operator.settings import Settings, SettingsError, settings
+    from hibernator.operator.settings import Settings, settings
+    from hibernator.settings import SettingsError
 
     try:
         chosen = settings(flags, os.environ, config)
     except SettingsError as error:
         raise CliError(str(error), code=Exit.USAGE) from error
     # Outside of the operator's pod the default leads nowhere, which says nothing about the trail.
-    told = chosen.database != Settings().database or bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
+    is_given = chosen.database != Settings().database or bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
     try:
         async with Asker(
             credentials.find(kubeconfig or chosen.kubeconfig or None, context or chosen.context or None)
         ) as asker:
             home = Home(chosen.namespace, service_account)
-            return [each async for each in _all(Patient(asker, home, chosen.database if told else ""))]
+            return [each async for each in _all(Patient(asker, home, chosen.database if is_given else ""))]
     except (BadCredentials, UnreachableError) as error:
         fix = "Check the address in the kubeconfig, the network between, and --context."
         return [Finding("cluster", Level.FAIL, str(error), fix)]

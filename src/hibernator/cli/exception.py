@@ -1,9 +1,8 @@
-"""`hibernator exception`: ask for a schedule to be bent, see who must agree, and decide."""
+"""`hibernator exception`: request temporary overrides of a schedule, see their approvals, and decide."""
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,11 +12,15 @@ from hibernator.cli.deciding import Deciding, refused
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.lazy import group
 from hibernator.cli.names import names_of
-from hibernator.cli.options import FORMS, Chosen, ClusterOptions, Comment, Listing, Output, spread
+from hibernator.cli.options import Chosen, ClusterOptions, Comment, Listing, Output, spread
+from hibernator.schedule.errors import FORMS
 
 if TYPE_CHECKING:
+    from whenever import Instant
+
+    from hibernator.api.hibernateplan import HibernatePlan
     from hibernator.cli.exception_view import Sight
-    from hibernator.decisions.approval import Verdict
+    from hibernator.decisions.approval import Person, Verdict
 
 _State = Literal["Draft", "Pending", "Approved", "Active", "Expired", "Rejected", "Cancelled"]
 
@@ -37,7 +40,6 @@ Names = Annotated[
     ),
 ]
 NewName = Annotated[str, typer.Argument(help="The name of the exception.", metavar="NAME")]
-_WINDOW: Final = re.compile(r"(\d{1,2}:\d{2})-(\d{1,2}:\d{2})\s+([A-Za-z]+(?:\s*,\s*[A-Za-z]+)*)")
 
 
 @app.command("list")
@@ -50,11 +52,11 @@ def list_(
     mine: Annotated[
         bool,
         typer.Option(
-            "--mine", help="Only those that I asked for, or that I or a group of mine must agree to."
+            "--mine", help="Only those that I requested, or that I or one of my groups must approve."
         ),
     ] = False,
     role: Annotated[
-        str | None, typer.Option("--role", help="Only those that this role must agree to.")
+        str | None, typer.Option("--role", help="Only those that this role must approve.")
     ] = None,
     state: Annotated[_State | None, typer.Option("--state", help="Only those in this state.")] = None,
 ) -> None:
@@ -63,7 +65,7 @@ def list_(
     For example: `hibernator exception list --pending --mine -A`
     """
     from hibernator.approvals.people import Directory, who_am_i
-    from hibernator.cli.exception_list import Filter, columns
+    from hibernator.cli.exception_view import Filter, columns
     from hibernator.cli.listing import show_list
     from hibernator.kube.clustertime import clock_of
 
@@ -83,7 +85,7 @@ def view(
     place: ClusterOptions,
     output: Chosen = Output.TABLE,
 ) -> None:
-    """Show everything about an exception: what it changes, who must agree, and what was done.
+    """Show an exception: what it changes, who must approve it, and its history.
 
     For example: `hibernator exception view on-site-event -n team-a`
     """
@@ -144,7 +146,9 @@ def create(
     ],
     type_: Annotated[
         ExceptionType,
-        typer.Option("--type", help="`extend` sleeps more, `suspend` stays awake, `replace` starts afresh."),
+        typer.Option(
+            "--type", help="`extend` sleeps more, `suspend` stays awake, `replace` uses only its own windows."
+        ),
     ],
     place: ClusterOptions,
     until: Annotated[
@@ -167,9 +171,12 @@ def create(
         str | None, typer.Option("--from", help="From when, written as after --until; now if not given.")
     ] = None,
     lead_time: Annotated[
-        str | None, typer.Option("--lead-time", help="With suspend: no sleep begins so long before, as 1h.")
+        str | None,
+        typer.Option(
+            "--lead-time", help="With suspend: no sleep begins within this time before a window, such as 1h."
+        ),
     ] = None,
-    reason: Annotated[str | None, typer.Option("--reason", help="Why, for those who approve it.")] = None,
+    reason: Annotated[str | None, typer.Option("--reason", help="The reason, for the approvers.")] = None,
     approver: Annotated[
         list[str] | None, typer.Option("--approver", help="An approver, by e-mail. Repeatable.")
     ] = None,
@@ -177,9 +184,9 @@ def create(
         list[str] | None, typer.Option("--role", help="A role of which one member must approve. Repeatable.")
     ] = None,
     threshold: Annotated[
-        int | None, typer.Option("--threshold", help="How many must agree; all if not given.")
+        int | None, typer.Option("--threshold", help="How many must approve; all if not given.")
     ] = None,
-    draft: Annotated[bool, typer.Option("--draft", help="Only write it down; submit it later.")] = False,
+    draft: Annotated[bool, typer.Option("--draft", help="Save it as a draft; submit it later.")] = False,
 ) -> None:
     """Request that a plan's schedule is overridden for a while.
 
@@ -190,43 +197,79 @@ def create(
     """
     from hibernator.api.hibernateplan import PLANS
     from hibernator.approvals.people import Directory, who_am_i
-    from hibernator.cli.periods import EVERY_DAY, period
-    from hibernator.cli.spoken import shown_with_distance
+    from hibernator.decisions.scheduleexception_new import Wanted, read
     from hibernator.decisions.scheduleexception_request import requester_notes
     from hibernator.kube.clustertime import now
+    from hibernator.schedule.spoken import shown_with_distance
 
-    valid, asked_at = period(from_, for_, until), now(place.kubeconfig)
-    windows = [_window(text) for text in window or ()] or EVERY_DAY
-    people = {"approverEmails": approver, "approvalRequiredRoles": role, "approvalThreshold": threshold}
-    asked = {key: value for key, value in people.items() if value}
-    more = {
-        "leadTime": lead_time,
-        "reason": reason,
-        "draft": draft,
-        "approvalRequired": bool(approver or role),
-    }
+    wanted = Wanted(
+        name=name,
+        plan=plan,
+        type=type_,
+        from_=from_ or "",
+        for_=for_ or "",
+        until=until or "",
+        windows=tuple(window or ()),
+        lead_time=lead_time or "",
+        reason=reason or "",
+        approvers=tuple(approver or ()),
+        roles=tuple(role or ()),
+        threshold=threshold,
+        draft=draft,
+    )
+    ready, asked_at, asked = read(wanted), now(place.kubeconfig), bool(approver or role)
 
     async def ask(session: Session) -> str:
-        bent = await session.client.get(PLANS, plan, session.namespace)
-        zone = bent.spec.schedule.timezone
-        begin, end = valid(zone, asked_at)
-        spec: dict[str, Any] = {
-            "planRef": {"name": plan},
-            "type": type_,
-            "validFrom": begin.to_stdlib(),
-            "validUntil": end.to_stdlib(),
-            "windows": windows,
-        }
-        spec |= asked | {key: value for key, value in more.items() if value}
+        overridden = await session.client.get(PLANS, plan, session.namespace)
+        zone = overridden.spec.schedule.timezone
         me = await who_am_i(session.client, Directory())
-        metadata = {"name": name, "annotations": requester_notes(me.user, dict(me.extra))}
-        await session.client.create(EXCEPTIONS, {"metadata": metadata, "spec": spec}, session.namespace)
+        notes = requester_notes(me.user, dict(me.extra))
+        document, begin, end = ready.document(zone, asked_at, notes)
+        _check(document)
+        if not draft:
+            await _foretell(session, document, overridden, me, asked_at)
+        await session.client.create(EXCEPTIONS, document, session.namespace)
         return " until ".join(shown_with_distance(at, zone, asked_at) for at in (begin, end))
 
     when = talk(ask, place, role="hibernator-requester")
     what = "saved as a draft" if draft else "requested, and waits for approval" if asked else "requested"
     typer.echo(f"{name} is {what}: {type_} {plan} from {when}")
     typer.echo(f"See it with `hibernator exception view {name}{place.options}`.")
+
+
+def _check(document: dict[str, Any]) -> None:
+    """Refuse what the API server would refuse, in words that say what to write."""
+    from hibernator.api.checks import check_document
+
+    typed = {"apiVersion": EXCEPTIONS.api_version, "kind": EXCEPTIONS.kind, **document}
+    for problem in check_document(typed):
+        raise CliError(f"{problem.path}: {problem.message}.", hint=problem.fix, code=Exit.USAGE)
+
+
+async def _foretell(
+    session: Session, document: dict[str, Any], plan: "HibernatePlan", me: "Person", asked_at: "Instant"
+) -> None:
+    """Say who will have to agree, by all policies that the user may see, or why it would be refused."""
+    import msgspec
+
+    from hibernator.cli.offline.governed import HOME, Files
+    from hibernator.cli.policies_seen import policies_seen
+    from hibernator.decisions.exceptionpolicy import foretold
+    from hibernator.kube.errors import ApiError
+
+    place = session.namespace
+    try:
+        seen = await policies_seen(session.client, place, HOME)
+        others = await session.client.list(EXCEPTIONS, place) if seen.policies else []
+    except ApiError:
+        return  # without the right to read them, the webhook reports it
+    document = document | {"metadata": document["metadata"] | {"namespace": place}}
+    wish = msgspec.convert(document, ScheduleException)
+    found = Files(seen.policies, (plan,), (wish, *others), labels=seen.labels).asked(wish, me, asked_at)
+    if found.problems:
+        raise CliError(" ".join(found.problems))
+    for said in foretold(found):
+        typer.echo(said)
 
 
 @app.command()
@@ -240,7 +283,7 @@ def submit(name: Name, place: ClusterOptions) -> None:
 @app.command()
 @spread
 def cancel(name: Name, place: ClusterOptions) -> None:
-    """Call off an exception that you asked for. That cannot be taken back."""
+    """Cancel an exception that you requested. This cannot be undone."""
     done = _set(name, "cancelled", True, place)
     typer.echo(f"{name} {'is' if done else 'was already'} cancelled")
 
@@ -266,7 +309,7 @@ def _show(sight: "Sight", place: ClusterOptions) -> None:
 def _decide(name: str, verdict: "Verdict", reason: str, place: ClusterOptions, deciding: Deciding) -> None:
     from hibernator.approvals.decision import NotAcceptedError, decide, matter_of
     from hibernator.approvals.people import Directory, who_am_i
-    from hibernator.cli.exception_word import heard
+    from hibernator.cli.exception_outcome import outcome
     from hibernator.decisions.approval import DONE
     from hibernator.kube.clustertime import now
 
@@ -279,7 +322,7 @@ def _decide(name: str, verdict: "Verdict", reason: str, place: ClusterOptions, d
     async def ask(session: Session) -> str:
         who = await who_am_i(session.client, Directory())
         await decide(session.client, matter, who, verdict, "cli", reason=reason, now=now(place.kubeconfig))
-        answer = await heard(session, name, who.user)
+        answer = await outcome(session, name, who.user)
         return f"{who.user} {DONE[verdict]} {name}\n{answer}"
 
     try:
@@ -299,12 +342,3 @@ def _set(name: str, field: str, value: bool, place: ClusterOptions) -> bool:
         return True
 
     return talk(ask, place, role="hibernator-requester")
-
-
-def _window(text: str) -> dict[str, Any]:
-    found = _WINDOW.fullmatch(text.strip())
-    if not found:
-        hint = 'Write it as "21:00-02:00 SAT,SUN".'
-        raise CliError(f"--window {text}: this is no window.", hint=hint, code=Exit.USAGE)
-    start, end, days = found.groups()
-    return {"start": start, "end": end, "daysOfWeek": [day.strip() for day in days.split(",")]}

@@ -1,6 +1,6 @@
-"""One exception with all that matters to somebody who must agree to it."""
+"""One exception with all that matters to an approver, and the list of exceptions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,21 +11,21 @@ from hibernator.api.core import CONFIG_MAPS
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.scheduleexception import EXCEPTIONS, HistoryEntry, ScheduleException
 from hibernator.approvals.decision import matter_of
-from hibernator.cli.offline.pictures.ink import Ink
-from hibernator.cli.offline.pictures.strips import Strip, strip
-from hibernator.cli.offline.pictures.terminal import render_lanes, wrapped
-from hibernator.cli.offline.scene import Resource
-from hibernator.cli.output import moment, printable
-from hibernator.controllers.daysoff_reading import read_once
-from hibernator.decisions.impact import Change, beside, changes
+from hibernator.cli.output import Column, aged, distanced, moment, printable
+from hibernator.controllers.daysoff_reader import read_once
+from hibernator.decisions.approval import Person, in_place_of, mailbox
+from hibernator.decisions.impact import Change, beside
+from hibernator.decisions.scheduleexception_request import needs_approval, requester, seats_of
 from hibernator.kube.client import Client
 from hibernator.kube.errors import Forbidden, NotFound
-from hibernator.schedule.bend import NamedException
-from hibernator.schedule.daysoff import years_around
-from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays, load_holidays
-from hibernator.schedule.plan import PlanTimeline
+from hibernator.pictures.comparison import Comparison, compare
+from hibernator.pictures.ink import Ink
+from hibernator.pictures.terminal import render_lanes, wrapped
+from hibernator.schedule.holidays import NO_HOLIDAYS, Holidays, load_holidays, years_around
 from hibernator.schedule.problems import check_exception, check_schedule
-from hibernator.schedule.verdicts import State
+from hibernator.schedule.spoken import relative
+from hibernator.schedule.timeline import State
+from hibernator.schedule.zones import known_zone
 
 _MOST_DAYS: Final = 7
 _MOST_CHANGES: Final = 5
@@ -33,18 +33,10 @@ _LOCAL: Final = "%a %Y-%m-%d %H:%M"
 
 
 @dataclass(frozen=True, slots=True)
-class Bend:
-    """The plan over the validity, without the exception and with it; with the others in force both times."""
-
-    before: Strip
-    after: Strip
-    changes: tuple[Change, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Sight:
     exception: ScheduleException
-    bend: Bend | None  # None when the plan is gone, or hidden from the one who looks, or makes no sense
+    comparison: Comparison | None  # None when the plan is gone, invalid or not readable
+    zone: str = "UTC"  # of the plan, as far as it can be read
 
 
 async def look(client: Client, name: str, namespace: str) -> Sight:
@@ -54,10 +46,11 @@ async def look(client: Client, name: str, namespace: str) -> Sight:
     except (NotFound, Forbidden):
         return Sight(exception, None)
     if any(check_exception(exception.spec)) or any(check_schedule(plan.spec.schedule)):
-        return Sight(exception, None)
+        return Sight(exception, None, known_zone(plan.spec.schedule.timezone))
     years = years_around(exception.spec.valid_from.year, exception.spec.valid_until.year)
     others = beside(exception, await client.list(EXCEPTIONS, namespace))
-    return Sight(exception, bend(plan, exception, await _holidays(client, plan, years), others))
+    comparison = compare(plan, exception, await _holidays(client, plan, years), others)
+    return Sight(exception, comparison, plan.spec.schedule.timezone)
 
 
 async def _holidays(client: Client, plan: HibernatePlan, years: range) -> Holidays:
@@ -75,34 +68,13 @@ async def _holidays(client: Client, plan: HibernatePlan, years: range) -> Holida
     return load_holidays(block, days_off)[0]
 
 
-def bend(
-    plan: HibernatePlan,
-    exception: ScheduleException,
-    holidays: Holidays,
-    others: Sequence[NamedException] = (),
-) -> Bend:
-    """Whole days of the plan's own clock, so that what surrounds a change is seen, too."""
-    schedule, spec = plan.spec.schedule, exception.spec
-    first, last = (Instant(at).to_tz(schedule.timezone) for at in (spec.valid_from, spec.valid_until))
-    start, end = first.start_of("day").to_instant(), last.start_of("day").add(days=1).to_instant()
-
-    def drawn(*bends: NamedException) -> Strip:
-        timeline = PlanTimeline(schedule, bends, holidays)
-        return strip(
-            Resource(PLANS.kind, plan.metadata.namespace, plan.metadata.name, timeline, holidays), start, end
-        )
-
-    after = drawn(*others, (exception.metadata.name, spec))
-    return Bend(drawn(*others), after, changes(plan, exception, holidays, others))
-
-
 def lines(sight: Sight, width: int, ink: Ink, now: Instant) -> Iterator[Text]:
     """All of it, from what it is to what was done."""
     exception = sight.exception
     spec, metadata = exception.spec, exception.metadata
     what = f"{metadata.namespace}/{metadata.name} {_DOES[spec.type]} HibernatePlan {spec.plan_ref.name}"
     yield from wrapped(printable(what), width, style="bold")
-    for title, value in _facts(exception):
+    for title, value in _facts(sight, now):
         if value:
             yield from wrapped(printable(value), width, bullet=f"  {title:<13} ")
     yield Text("Windows", "bold")
@@ -113,17 +85,18 @@ def lines(sight: Sight, width: int, ink: Ink, now: Instant) -> Iterator[Text]:
     if exception.status.history:
         yield Text("History", "bold")
     for entry in exception.status.history:
-        yield from wrapped(printable(_told(entry)), width, bullet=f"  {moment(entry.timestamp)} ")
+        yield from wrapped(printable(_history_line(entry)), width, bullet=f"  {moment(entry.timestamp)} ")
 
 
-def _facts(exception: ScheduleException) -> Iterator[tuple[str, str]]:
+def _facts(sight: Sight, now: Instant) -> Iterator[tuple[str, str]]:
+    exception = sight.exception
     spec, status = exception.spec, exception.status
     yield "state", status.state or "not seen by the operator yet"
     yield "message", status.message
     yield "reason", spec.reason or ""
     yield "requested by", status.requested_by
-    yield "valid from", moment(spec.valid_from)
-    yield "valid until", moment(spec.valid_until)
+    yield "valid from", distanced(spec.valid_from, sight.zone, now)
+    yield "valid until", distanced(spec.valid_until, sight.zone, now)
     yield "lead time", spec.lead_time or ""
     yield "seen", matter_of(exception).seen
     if (impact := status.impact) and impact.workloads is not None:
@@ -132,13 +105,14 @@ def _facts(exception: ScheduleException) -> Iterator[tuple[str, str]]:
 
 def _approvals(exception: ScheduleException) -> Iterator[Text]:
     status = exception.status
-    if not exception.spec.approval_required:
+    if not needs_approval(exception):
         return
     yield Text(f"Approvals ({status.approval_progress or 'no approver was asked yet'})", "bold")
     for one in status.required_approvals:
         who = printable(one.email or f"a member of the role {one.role}")
         beware = "" if who.isascii() else " (beware: not all of these are plain letters)"
-        yield Text(f"  {one.status:<9} {who}{beware}", _STYLES.get(one.status, ""))
+        by = f" (ExceptionPolicy {printable(one.policy)})" if one.policy else ""
+        yield Text(f"  {one.status:<9} {who}{beware}{by}", _STYLES.get(one.status, ""))
     counted = {entry.actor for entry in status.history if entry.action in {"approved", "rejected"}}
     for user in (
         *(yes.approved_by for yes in status.approvals),
@@ -150,42 +124,43 @@ def _approvals(exception: ScheduleException) -> Iterator[Text]:
 
 def _changes(sight: Sight, width: int, ink: Ink, now: Instant) -> Iterator[Text]:
     """The timeline before and after, on the days on which they differ."""
-    if (bent := sight.bend) is None:
+    if (comparison := sight.comparison) is None:
         yield from wrapped(
             "What changes is unknown: the plan is gone, or you may not see it, or one of the two has "
             "mistakes.",
             width,
         )
         return
-    zone = bent.after.resource.zone.name
-    yield from wrapped(f"What changes ({zone}): {_amounts(bent.changes)}", width, style="bold")
-    if not bent.changes:
+    zone = comparison.after.resource.zone.name
+    yield from wrapped(f"What changes ({zone}): {_amounts(comparison.changes)}", width, style="bold")
+    if not comparison.changes:
         return
-    yield from render_lanes(bent.before, bent.after, width, ink, since=now, most=_MOST_DAYS)
-    for change in bent.changes[:_MOST_CHANGES]:
+    yield from render_lanes(comparison.before, comparison.after, width, ink, since=now, most=_MOST_DAYS)
+    for change in comparison.changes[:_MOST_CHANGES]:
         start, end = (at.to_tz(zone).to_stdlib().strftime(_LOCAL) for at in (change.start, change.end))
         words = "asleep instead of awake" if change.state is State.ASLEEP else "awake instead of asleep"
         yield from wrapped(f"{start} until {end}: {words}", width, bullet="  ")
-    if (more := len(bent.changes) - _MOST_CHANGES) > 0:
+    if (more := len(comparison.changes) - _MOST_CHANGES) > 0:
         yield Text(f"  and {more} more")
 
 
 def _amounts(found: tuple[Change, ...]) -> str:
     asleep = sum(change.hours for change in found if change.state is State.ASLEEP)
     awake = sum(change.hours for change in found if change.state is State.AWAKE)
-    told = [
+    amounts = [
         f"{hours:.2f}".rstrip("0").rstrip(".") + f" hours asleep {word}"
         for hours, word in ((asleep, "gained"), (awake, "lost"))
         if hours
     ]
-    return ", ".join(told) or "nothing, the plan rests the same way without it"
+    return ", ".join(amounts) or "nothing, the plan rests the same way without it"
 
 
-def _told(entry: HistoryEntry) -> str:
+def _history_line(entry: HistoryEntry) -> str:
     role = f" as {entry.role}" if entry.role else ""
     channel = f" through {entry.channel}" if entry.channel else ""
     reason = f": {entry.reason}" if entry.reason else ""
-    return f"{entry.action} by {entry.actor or 'an unknown user'}{role}{channel}{reason}"
+    who = in_place_of(entry.actor or "an unknown user", entry.on_behalf_of)
+    return f"{entry.action} by {who}{role}{channel}{reason}"
 
 
 _STYLES: Final = {"approved": "green", "rejected": "red"}
@@ -194,3 +169,54 @@ _DOES: Final = {
     "suspend": "keeps awake",
     "replace": "replaces the schedule of",
 }
+
+
+def columns(now: Callable[[], Instant]) -> tuple[Column[ScheduleException], ...]:
+    """What is shown of an exception, by a clock."""
+    return (
+        Column("Plan", lambda one: one.spec.plan_ref.name),
+        Column("Type", lambda one: one.spec.type),
+        Column("State", lambda one: one.status.state or ""),
+        Column("Approvals", lambda one: one.status.approval_progress),
+        Column(
+            "Ends",
+            lambda one: relative(one.spec.valid_until, now()),
+            basis=lambda one: one.spec.valid_until,
+        ),
+        Column("Requested by", requester),
+        aged(),
+        Column("From", lambda one: moment(one.spec.valid_from), wide=True),
+        Column("Until", lambda one: moment(one.spec.valid_until), wide=True),
+        Column("Message", lambda one: one.status.message, wide=True),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    pending: bool
+    role: str | None
+    state: str | None
+    mine: Person | None = None  # to whom they matter
+
+    def lets(self, one: ScheduleException) -> bool:
+        status = one.status
+        roles = {seat.name for seat in seats_of(one) if seat.kind == "role"}
+        return (
+            (not self.pending or (status.approval_state, status.state) == ("Pending", "Pending"))
+            and (self.role is None or self.role in roles)
+            and (self.state is None or status.state == self.state)
+            and (self.mine is None or _matters_to(self.mine, one))
+        )
+
+
+def _matters_to(me: Person, one: ScheduleException) -> bool:
+    """Whether this person requested or must approve it, as far as is known without the operator's settings.
+
+    A user name without a domain is taken for the beginning of an address, and a group for a role.
+    """
+    seats = seats_of(one)
+    named = {mailbox(seat.name) for seat in seats if seat.kind == "email"}
+    mine = {mailbox(address) for address in (me.user, *me.claimed)}
+    begins = "@" not in me.user and any(email.startswith(f"{mailbox(me.user)}@") for email in named)
+    in_role = not {*me.groups}.isdisjoint(seat.name for seat in seats if seat.kind == "role")
+    return one.status.requested_by == me.user or begins or in_role or not mine.isdisjoint(named)

@@ -7,10 +7,10 @@ from whenever import Instant
 
 from hibernator.api.core import LEASES, Lease
 from hibernator.cli.cluster import Session
-from hibernator.cli.spoken import relative
 from hibernator.kube.client import Client
 from hibernator.kube.clock import steady
 from hibernator.kube.errors import ApiError
+from hibernator.schedule.spoken import relative
 
 _LOOK_EVERY: Final = 0.2
 
@@ -74,5 +74,5 @@ def _about(at: Instant, lease: Lease, now: Instant, cluster: str) -> str:
         return f"No replica leads in namespace {namespace}: the last one stopped {relative(at, now)}. {see}"
     holder = f"{lease.spec.holder_identity} in namespace {namespace}"
     if (now - at).total("seconds") > _SILENT_SECONDS:
-        return f"{holder} led, and was last heard {relative(at, now)}. {see}"
+        return f"{holder} led, and last renewed its lease {relative(at, now)}. {see}"
     return f"{holder} leads, but has not answered: see its log, and `hibernator doctor{cluster}`."

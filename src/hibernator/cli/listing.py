@@ -57,7 +57,9 @@ def show_list(
         which = f"{kind.kind} that fits" if there or listing.selector else kind.kind
         return (
             found,
-            f"No {which} is in namespace {where}; -A looks in all." if where else f"No {which} is there.",
+            f"No {which} is in namespace {where}; -A searches all namespaces."
+            if where
+            else f"No {which} is there.",
         )
 
     found, nothing = talk(ask, place, role="hibernator-auditor", everywhere=listing.everywhere)

@@ -1,5 +1,6 @@
 """The front door: `hibernator`, and `kubectl hibernator`."""
 
+import errno
 import os
 import sys
 
@@ -15,6 +16,8 @@ from hibernator.cli.plain import forgive
 class _Commands(LazyGroup):
     entries = COMMANDS
 
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 app = typer.Typer(
     name="hibernator",
@@ -50,11 +53,20 @@ def main() -> None:
     try:
         code = _ended()
         sys.stdout.flush()
-    except (ReaderGoneError, BrokenPipeError):
-        # The reader has seen enough (`| head`); Python must not complain about it while it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (ReaderGoneError, BrokenPipeError):  # the reader has seen enough (`| head`)
+        _leave_the_output()
         code = Exit.OK
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        _leave_the_output()
+        code = _report(error, "Nothing more could be written. Make room, and run it again.", Exit.UNAVAILABLE)
     sys.exit(code)
+
+
+def _leave_the_output() -> None:
+    """Python must not complain about what it cannot write while it closes stdout."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _ended() -> int | str | None:
@@ -62,15 +74,26 @@ def _ended() -> int | str | None:
     try:
         app()
     except CliError as error:
-        typer.echo(f"error: {error}", err=True)
-        if error.hint:
-            typer.echo(error.hint, err=True)
-        return error.code
+        return _report(error, error.hint, error.code)
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except SystemExit as end:
         return end.code
+    except Exception as error:
+        from hibernator.schedule.errors import TimeError  # a command that did not need it has no such error
+
+        if not isinstance(error, TimeError):
+            raise
+        return _report(error, error.hint, Exit.USAGE)
     return Exit.OK
+
+
+def _report(error: Exception, hint: str, code: Exit) -> Exit:
+    said = error.strerror if isinstance(error, OSError) else error
+    typer.echo(f"error: {said}", err=True)
+    if hint:
+        typer.echo(hint, err=True)
+    return code
 
 
 if __name__ == "__main__":

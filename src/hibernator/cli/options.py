@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import wraps
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -26,8 +26,6 @@ class Output(StrEnum):
     NAME = "name"
 
 
-FORMS: Final = "07:00, tomorrow 07:00, 4h, 2026-11-20 or 2026-11-20T07:00:00Z"  # of a time
-
 Kubeconfig = Annotated[str | None, typer.Option("--kubeconfig", help="The kubeconfig to use.")]
 Context = Annotated[str | None, typer.Option("--context", help="The context of the kubeconfig to use.")]
 Namespace = Annotated[
@@ -35,10 +33,8 @@ Namespace = Annotated[
 ]
 Everywhere = Annotated[bool, typer.Option("--all-namespaces", "-A", help="In all namespaces.")]
 Chosen = Annotated[Output, typer.Option("--output", "-o", help="How to print.", show_choices=True)]
-Watch = Annotated[
-    bool, typer.Option("--watch", "-w", help="Go on, and print again whatever changes, until Ctrl-C.")
-]
-Comment = Annotated[str, typer.Option("--comment", help="What to say along with it.")]
+Watch = Annotated[bool, typer.Option("--watch", "-w", help="Watch for changes and print them, until Ctrl-C.")]
+Comment = Annotated[str, typer.Option("--comment", help="A comment for the record.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +77,16 @@ class Patience:
     """Whether the command stays until what it asked for is so, and how long."""
 
     wait: Annotated[
-        bool, typer.Option("--wait/--no-wait", help="Stay until it is so, or only file the request.")
+        bool,
+        typer.Option(
+            "--wait/--no-wait", help="Wait until the plan is awake or asleep, or only file the request."
+        ),
     ] = True
-    timeout: Annotated[str, typer.Option("--timeout", help="How long to stay at most, such as 2m.")] = "30s"
+    timeout: Annotated[str, typer.Option("--timeout", help="How long to wait at most, such as 2m.")] = "30s"
 
     @property
     def seconds(self) -> float:
-        from hibernator.cli.times import seconds
+        from hibernator.schedule.times import seconds
 
         return seconds("--timeout", self.timeout) if self.wait else 0.0
 

@@ -24,11 +24,15 @@ class Column(NamedTuple, Generic[T]):
     basis: Callable[[T], object] | None = None  # of what changes by itself as time passes: what it is made of
 
 
-def aged(now: "Callable[[], Instant]") -> Column[Any]:
-    """The column AGE, as kubectl shows it."""
-    from hibernator.cli.spoken import age
+def aged() -> Column[Any]:
+    """The column AGE, as kubectl shows it: by the real clock, which the API server uses in a demo, too."""
+    from whenever import Instant
 
-    return Column("Age", lambda one: age(one.metadata.creation_timestamp, now()), basis=lambda _: None)
+    from hibernator.schedule.spoken import age
+
+    return Column(
+        "Age", lambda one: age(one.metadata.creation_timestamp, Instant.now()), basis=lambda _: None
+    )
 
 
 def moment(at: datetime | None) -> str:
@@ -36,8 +40,16 @@ def moment(at: datetime | None) -> str:
     return at.isoformat().replace("+00:00", "Z") if at else ""
 
 
+def distanced(at: datetime | None, zone: str, now: "Instant") -> str:
+    """An instant for people: on the clock of what it is about, and how far away it is."""
+    from hibernator.schedule.spoken import shown_with_distance
+    from hibernator.schedule.zones import known_zone
+
+    return shown_with_distance(at, known_zone(zone), now) if at else ""
+
+
 def printable(text: str) -> str:
-    """A word from outside must not move the cursor of whoever reads it, nor look like another line."""
+    """Text from outside must not move the cursor of the terminal, nor look like another line."""
     return "".join(" " if letter.isspace() else letter if letter.isprintable() else "?" for letter in text)
 
 

@@ -36,8 +36,8 @@ codecs.register_error(_HANDLER, _nearest)
 def forgive(stream: TextIO) -> None:
     """Let a stream show what it can.
 
-    Python writes UTF-8 where the locale is C, which is right for files and pipes. On the terminal of somebody
-    who has said C in so many words, it would be a row of odd letters.
+    Python writes UTF-8 where the locale is C, which is right for files and pipes. On a terminal whose
+    locale is set to C, it would print wrong characters.
     """
     if isinstance(stream, io.TextIOWrapper):
         locale = os.environ.get("LC_ALL") or os.environ.get("LANG")

@@ -13,7 +13,6 @@ from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.lazy import group
 from hibernator.cli.names import names_of
 from hibernator.cli.options import (
-    FORMS,
     Chosen,
     ClusterOptions,
     Everywhere,
@@ -22,14 +21,15 @@ from hibernator.cli.options import (
     Patience,
     spread,
 )
+from hibernator.schedule.errors import FORMS
 
 if TYPE_CHECKING:
     from hibernator.api.hibernateplan import HibernatePlan
-    from hibernator.cli.periods import Period
-    from hibernator.cli.plan_request import Wish
+    from hibernator.decisions.scheduleexception_new import Wish
     from hibernator.executors.sleepers import Sleeper
+    from hibernator.schedule.periods import Period
 
-app = group("See what HibernatePlans do, and suspend, resume, retry, wake or put them to sleep.")
+app = group("List and describe HibernatePlans; suspend, resume, retry, wake or put them to sleep.")
 
 Name = Annotated[
     str,
@@ -39,7 +39,7 @@ Names = Annotated[
     list[str] | None,
     typer.Argument(help="Only these plans.", metavar="[NAME]...", autocompletion=names_of("HibernatePlan")),
 ]
-Why = Annotated[str, typer.Option("--reason", help="Why, for those who look at it later.")]
+Why = Annotated[str, typer.Option("--reason", help="The reason, for later readers.")]
 For = Annotated[str | None, typer.Option("--for", help="For how long, such as 2h, 90m or 1d.")]
 Until = Annotated[
     str | None,
@@ -60,7 +60,7 @@ def list_(
     """
     from hibernator.api.hibernateplan import PLANS
     from hibernator.cli.listing import show_list
-    from hibernator.cli.plan_list import columns
+    from hibernator.cli.plan_words import columns
     from hibernator.kube.clustertime import clock_of
 
     show_list(PLANS, columns(clock_of(place.kubeconfig)), listing, place, names=names or ())
@@ -73,7 +73,7 @@ def describe(
     place: ClusterOptions,
     output: Chosen = Output.TABLE,
 ) -> None:
-    """Say in words where a plan stands, what it works on and what its nights have saved."""
+    """Describe the state of a plan, its targets, and what sleeping has saved."""
     from hibernator.api.hibernateplan import PLANS
     from hibernator.cli.output import show_one
     from hibernator.cli.plan_words import describe_lines
@@ -98,32 +98,32 @@ def suspend(
     until: Until = None,
     reason: Why = "",
 ) -> None:
-    """Leave everything of a plan as it is, and follow its schedule no more.
+    """Suspend a plan: it leaves everything as it is and ignores its schedule.
 
     With `--until` it goes on by itself. For example: `hibernator plan suspend nights --until "fri 18:00"`
     """
-    from hibernator.cli.spoken import shown_with_distance
-    from hibernator.cli.times import parse
     from hibernator.kube.clustertime import now
+    from hibernator.schedule.spoken import shown_with_distance
+    from hibernator.schedule.times import parse
 
-    moment, asked_at, told = parse("--until", until), now(place.kubeconfig), ""
+    moment, asked_at, end_text = parse("--until", until), now(place.kubeconfig), ""
 
     def suspended(plan: "HibernatePlan") -> Mapping[str, object]:
-        nonlocal told
+        nonlocal end_text
         zone = plan.spec.schedule.timezone
         end = moment.ahead(zone, asked_at) if moment else None
-        told = f" until {shown_with_distance(end, zone, asked_at)}" if end else ""
+        end_text = f" until {shown_with_distance(end, zone, asked_at)}" if end else ""
         at = end.format_iso() if end else None
         return {"spec": {"suspend": True, "suspendUntil": at, "suspendReason": reason or None}}
 
     _patch(name, suspended, place)
-    typer.echo(f"{name} is suspended{told}")
+    typer.echo(f"{name} is suspended{end_text}")
 
 
 @app.command()
 @spread
 def resume(name: Name, place: ClusterOptions) -> None:
-    """Let a suspended plan follow its schedule again, from where the clock says that it should be."""
+    """Resume a suspended plan: from now on it follows its schedule."""
     body = {"spec": {"suspend": False, "suspendUntil": None, "suspendReason": None}}
     _patch(name, lambda _plan: body, place)
     typer.echo(f"{name} follows its schedule")
@@ -132,7 +132,7 @@ def resume(name: Name, place: ClusterOptions) -> None:
 @app.command()
 @spread
 def retry(name: Name, place: ClusterOptions) -> None:
-    """Try the targets of a plan again that failed for good."""
+    """Retry the failed targets of a plan."""
     from whenever import Instant
 
     from hibernator.decisions.hibernateplan_case import RETRY
@@ -151,7 +151,7 @@ def retry(name: Name, place: ClusterOptions) -> None:
 @app.command()
 @spread
 def logs(name: Name, place: ClusterOptions) -> None:
-    """Show what became of a plan lately, oldest first, from its Events."""
+    """Show the recent Events of a plan, oldest first."""
     from hibernator.api.hibernateplan import PLANS
     from hibernator.cli.plan_words import events_lines
 
@@ -199,7 +199,9 @@ def strays(
         if not wake_them:
             shown = [looking.document(found)] if output is Output.JSON else looking.lines(found)
             return (shown if found or output is Output.JSON else ["No strays."]), bool(found)
-        return await _wake_all(session, [one.sleeper for one in found])
+        away = [looking.not_here(one) for one in found if one.sleeper is None]
+        here, left = await _wake_all(session, [one.sleeper for one in found if one.sleeper])
+        return [*here, *away], left or bool(away)
 
     shown, left = talk(ask, place, everywhere=everywhere)
     _print(shown)
@@ -213,7 +215,7 @@ async def _wake_all(session: Session, found: Sequence["Sleeper"]) -> tuple[list[
 
     failures = [await looking.wake(session.client, one) for one in found]
     shown = [
-        failure or f"{one.key} is awake: {looking.was(one)}"
+        failure or f"{one.key} is awake: {looking.was(one.mark)}"
         for one, failure in zip(found, failures, strict=True)
     ]
     return shown or ["Nothing bears a mark."], any(failures)
@@ -240,7 +242,7 @@ def wake(
         bool,
         typer.Option(
             "--offline",
-            help="Wake all that bears the plan's mark, with your own rights, and file nothing. For when the "
+            help="Wake everything with the plan's mark, with your own rights and no request. For when the "
             "operator, the plan or its restore data is gone.",
         ),
     ] = False,
@@ -268,8 +270,8 @@ def wake(
         shown, left = talk(ask, place)
         _print(shown)
         raise typer.Exit(Exit.FOUND if left else Exit.OK)
-    from hibernator.cli.periods import at_once
-    from hibernator.cli.plan_request import WAKE
+    from hibernator.decisions.scheduleexception_new import WAKE
+    from hibernator.schedule.periods import at_once
 
     _request(name, WAKE, at_once(for_, until, otherwise="2h"), reason, patience, place)
 
@@ -277,9 +279,9 @@ def wake(
 def _wake_only(
     name: str, only: list[str], for_: str | None, until: str | None, patience: Patience, place: ClusterOptions
 ) -> None:
-    from hibernator.cli.periods import at_once
     from hibernator.cli.plan_only import wake_only
     from hibernator.kube.clustertime import now
+    from hibernator.schedule.periods import at_once
 
     period, asked_at, longest = at_once(for_, until, otherwise="2h"), now(place.kubeconfig), patience.seconds
     talk(
@@ -307,12 +309,12 @@ def sleep(
     Without `--for` and `--until` it is until 07:00 in the plan's zone. For example: `hibernator plan sleep
     nights --until "monday 07:00"`
     """
-    from hibernator.cli.periods import at_once
-    from hibernator.cli.plan_request import SLEEP
+    from hibernator.decisions.scheduleexception_new import SLEEP
+    from hibernator.schedule.periods import at_once
 
     if dry_run:
         from hibernator.api.hibernateplan import PLANS
-        from hibernator.cli.plan_words import preview_lines
+        from hibernator.cli.plan_preview import preview_lines
 
         async def ask(session: Session) -> list[str]:
             plan = await session.client.get(PLANS, name, session.namespace)

@@ -18,9 +18,7 @@ from hibernator.cli.cluster import Session
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.leader import about_the_leader, until as so
 from hibernator.cli.missing import not_found
-from hibernator.cli.periods import Period
 from hibernator.cli.plan_request import suspended
-from hibernator.cli.spoken import shown_with_distance, span
 from hibernator.cli.why_sight import named, sort_named
 from hibernator.decisions.hibernateplan_status import standing
 from hibernator.decisions.staying import FORCE_AWAKE
@@ -28,6 +26,8 @@ from hibernator.executors import sleepers
 from hibernator.executors.sleepers import Sleeper
 from hibernator.executors.workloads.kinds import Sort
 from hibernator.kube.errors import NotFound
+from hibernator.schedule.periods import Period
+from hibernator.schedule.spoken import shown_with_distance, span
 from hibernator.schedule.ticks import SECOND
 
 
@@ -50,11 +50,7 @@ async def wake_only(
     zone = plan.spec.schedule.timezone
     _, until = period(zone, now)
     if standing(plan.status, ()) == "Awake":
-        raise CliError(
-            f"{plan_name} is awake already, and so is what it covers.",
-            hint=f"To keep it awake tonight: `kubectl annotate {words[0]} "
-            f"{FORCE_AWAKE}={until.format_iso(unit='second')}{session.options}`.",
-        )
+        raise await _awake_already(session, plan, words, until)
     found = {word: await _sleeper(session, plan, word) for word in dict.fromkeys(words)}
     when = shown_with_distance(until, zone, now)
     for word, sleeper in found.items():
@@ -63,6 +59,33 @@ async def wake_only(
     if longest:
         await _answer(session, plan, found, longest)
         typer.echo(f"{', '.join(found)} {'is' if len(found) == 1 else 'are'} awake until {when}")
+
+
+async def _awake_already(
+    session: Session, plan: HibernatePlan, words: Sequence[str], until: Instant
+) -> CliError:
+    """How to keep them awake none the less, once it is known that they are there."""
+    commands = []
+    for word in dict.fromkeys(words):
+        where = await _place(session, plan, word)
+        commands.append(
+            f"`kubectl annotate {word} {FORCE_AWAKE}={until.format_iso(unit='second')}"
+            f" -n {where}{session.cluster}`"
+        )
+    return CliError(
+        f"{plan.metadata.name} is awake already, and so is what it covers.",
+        hint=f"To keep it awake tonight: {' and '.join(commands)}.",
+    )
+
+
+async def _place(session: Session, plan: HibernatePlan, word: str) -> str:
+    """The namespace in which the workload is; raises `CliError` where it is in none."""
+    kind, name = named(word)
+    sort = await sort_named(session.client, kind)
+    for namespace in dict.fromkeys((session.namespace, *sorted(_namespaces(plan)))):
+        for one in await session.client.list(sort.kind, namespace, field_selector=f"metadata.name={name}"):
+            return one.metadata.namespace
+    raise await not_found(session.client, sort.kind, [name], session.namespace)
 
 
 async def _sleeper(session: Session, plan: HibernatePlan, word: str) -> Sleeper:

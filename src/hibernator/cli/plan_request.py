@@ -4,8 +4,7 @@ An exception leaves a record of who asked, why and until when, and it ends by it
 success: people may have to approve it, and the operator must act on it. Success is reported when it is seen.
 """
 
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import typer
 from whenever import Instant
@@ -16,29 +15,16 @@ from hibernator.approvals.people import Directory, who_am_i
 from hibernator.cli.cluster import Session
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.leader import about_the_leader, until as so
-from hibernator.cli.periods import EVERY_DAY, Period
-from hibernator.cli.spoken import shown_with_distance, span
 from hibernator.decisions.conditions import find
 from hibernator.decisions.scheduleexception_line import taken_by
+from hibernator.decisions.scheduleexception_new import Wish, at_once
 from hibernator.decisions.scheduleexception_request import requester_notes
+from hibernator.schedule.periods import Period
+from hibernator.schedule.spoken import shown, shown_with_distance, span
 from hibernator.schedule.ticks import SECOND
+from hibernator.schedule.zones import known_zone
 
 _OVER: Final = frozenset({"Rejected", "Cancelled", "Expired"})
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What somebody wants of a plan."""
-
-    word: str  # part of the exception's name
-    type: str
-    phase: str  # of the plan once it is so
-    done: str  # in words
-    doing: str
-
-
-WAKE: Final = Wish("wake", "suspend", "Active", "awake", "waking up")
-SLEEP: Final = Wish("sleep", "extend", "Hibernated", "asleep", "going to sleep")
 
 
 async def request(
@@ -52,7 +38,7 @@ async def request(
     _, until = period(zone, now)
     me = await who_am_i(session.client, Directory())
     notes = requester_notes(me.user, dict(me.extra))
-    body = exception(plan, wish, now, until, reason, notes)
+    body = at_once(plan, wish, now, until, reason, notes)
     made = await session.client.create(EXCEPTIONS, body, session.namespace)
     when = shown_with_distance(until, zone, now)
     typer.echo(f"requested: {name} {wish.done} until {when}, by ScheduleException {made.metadata.name}")
@@ -65,28 +51,6 @@ def suspended(name: str, session: Session) -> CliError:
         f"{name} is suspended, so that it follows neither its schedule nor an exception.",
         hint=f"Let it go on first: `hibernator plan resume {name}{session.options}`.",
     )
-
-
-def exception(
-    plan: HibernatePlan, wish: Wish, now: Instant, until: Instant, reason: str, notes: dict[str, str]
-) -> dict[str, Any]:
-    """An exception that holds all day long, from now until then: its validity says when."""
-    stamp = now.to_stdlib().strftime("%Y%m%d-%H%M%S")
-    return {
-        "metadata": {
-            "name": f"{plan.metadata.name}-{wish.word}-{stamp}",
-            "namespace": plan.metadata.namespace,
-            "annotations": notes,
-        },
-        "spec": {
-            "planRef": {"name": plan.metadata.name},
-            "type": wish.type,
-            "validFrom": now.format_iso(unit="second"),
-            "validUntil": until.format_iso(unit="second"),
-            "windows": EVERY_DAY,
-            "reason": reason or f"hibernator plan {wish.word}",
-        },
-    }
 
 
 async def _answer(
@@ -116,8 +80,7 @@ async def _answer(
     if status.state in _OVER:
         raise CliError(f"{name} is {status.state}: {status.message}", hint=see)
     if other := taken_by(status.message):
-        cancel = f"hibernator exception cancel {other}{session.options}"
-        hint = f"Run `{cancel}`, and {name} takes over. If it is not to, cancel {name} instead."
+        hint = await _behind(session, plan, made, other)
         raise CliError(f"{plan_name} is as it was. {status.message}.", hint=hint, code=Exit.CONFLICT)
     if status.state != "Active":
         raise CliError(f"{plan_name} is as it was. {missing(made)}", hint=see, code=Exit.WAITING)
@@ -134,6 +97,22 @@ async def _answer(
         hint = f"See how it goes on: `hibernator plan list {plan_name} --watch{session.options}`."
         raise CliError(words, hint=hint, code=Exit.WAITING)
     return wish.done
+
+
+async def _behind(session: Session, plan: HibernatePlan, made: ScheduleException, other: str) -> str:
+    """What becomes of an exception that waits for another one, and how to choose between the two."""
+    name, options = made.metadata.name, session.options
+    first = await session.client.get(EXCEPTIONS, other, session.namespace)
+    end = shown(first.spec.valid_until, known_zone(plan.spec.schedule.timezone))
+    waits = (
+        f"{name} takes over when that ends, at {end}."
+        if first.spec.valid_until < made.spec.valid_until
+        else f"{name} is over by then, and does nothing."
+    )
+    return (
+        f"{waits}\nTo have it now: `hibernator exception cancel {other}{options}`.\n"
+        f"To withdraw it: `hibernator exception cancel {name}{options}`."
+    )
 
 
 def missing(made: ScheduleException) -> str:

@@ -1,21 +1,22 @@
-"""What `hibernator plan` prints about one plan."""
+"""What `hibernator plan` prints about one plan, and the columns of `hibernator plan list`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import datetime
 
 import msgspec
 import yaml
 from whenever import Instant
 
 from hibernator.api.core import CONFIG_MAPS, EVENTS
-from hibernator.api.hibernateplan import HibernatePlan, Target
+from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.planstatus import OperationResult
 from hibernator.cli.options import Output
-from hibernator.cli.output import moment
-from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL, Entry, Saving, read
+from hibernator.cli.output import Column, aged, distanced, moment
+from hibernator.decisions.conditions import find
+from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL, Entry, read
 from hibernator.decisions.hibernateplan_status import saved_by
-from hibernator.executors.protocol import ExecutorError, Job
-from hibernator.executors.registry import Registry
 from hibernator.kube.client import Client
+from hibernator.schedule.spoken import nearby, relative
 
 
 def describe_lines(plan: HibernatePlan, now: Instant) -> list[str]:
@@ -24,11 +25,15 @@ def describe_lines(plan: HibernatePlan, now: Instant) -> list[str]:
 
 def _describe(plan: HibernatePlan, now: Instant) -> Iterator[str]:
     status = plan.status
+
+    def when(at: datetime | None) -> str:
+        return distanced(at, plan.spec.schedule.timezone, now)
+
     yield f"{plan.metadata.namespace}/{plan.metadata.name} is {status.phase or 'not looked at yet'}"
     if following := status.next_transition:
-        yield f"  next         {following.to} at {moment(following.at)} ({following.reason})"
+        yield f"  next         {following.to} at {when(following.at)} ({following.reason})"
     for one in status.active_exceptions:
-        yield f"  exception    {one.name} ({one.type}), {one.state}, until {moment(one.valid_until)}"
+        yield f"  exception    {one.name} ({one.type}), {one.state}, until {when(one.valid_until)}"
     for target in status.targets:
         items = target.items
         counts = f", {items.done or 0}/{items.total or 0} items" if items else ""
@@ -36,19 +41,20 @@ def _describe(plan: HibernatePlan, now: Instant) -> Iterator[str]:
         yield f"  target       {target.name} {target.state}{counts}{message}"
     if savings := saved_by(status, now):
         cpu, memory = savings.cpu_core_hours or 0, savings.memory_gib_hours or 0
-        yield f"  saved        {cpu:g} core hours, {memory:g} GiB hours since {moment(savings.since)}"
+        yield f"  saved        {cpu:g} core hours, {memory:g} GiB hours since {when(savings.since)}"
     for cycle in reversed(status.history):
-        yield f"  cycle {cycle.cycle:<6} {_result('sleep', cycle.sleep)}; {_result('wake', cycle.wake)}"
+        slept, woke = _result("sleep", cycle.sleep, when), _result("wake", cycle.wake, when)
+        yield f"  cycle {cycle.cycle:<6} {slept}; {woke}"
     for condition in status.conditions:
         words = f": {condition.message}" if condition.message else ""
         yield f"  {condition.type} is {condition.status} ({condition.reason}){words}"
 
 
-def _result(what: str, result: OperationResult | None) -> str:
+def _result(what: str, result: OperationResult | None, when: Callable[[datetime], str]) -> str:
     if result is None:
         return f"no {what} yet"
     if result.result is None:
-        return f"{what} since {moment(result.started_at)}"
+        return f"{what} since {when(result.started_at)}"
     return f"{what} {result.result} in {result.duration_seconds:g} s"
 
 
@@ -89,46 +95,41 @@ def _was(entry: Entry) -> str:
     return ", ".join(f"{name}={value}" for name, value in entry.was.items() if name != "uid") or "awake"
 
 
-async def preview_lines(client: Client, plan: HibernatePlan) -> list[str]:
-    """Every item that would sleep now, found with the rights of whoever asks."""
-    import aiohttp
-
-    # The libraries of the clouds take long to load, and nothing else needs them here.
-    from hibernator.executors.connectors import Connectors
-    from hibernator.executors.registry import executors
-
-    async with aiohttp.ClientSession() as session, Connectors(client, session) as connectors:
-        return await _preview(executors(connectors, own_namespace="hibernator-system"), plan)
+def _message(plan: HibernatePlan) -> str:
+    condition = find(plan.status.conditions, "Ready")
+    return condition.message if condition else ""
 
 
-def job_of(plan: HibernatePlan, target: Target) -> Job:
-    """A look at a target that changes nothing."""
-    now = Instant.now()
-    return Job(
-        namespace=plan.metadata.namespace,
-        plan=plan.metadata.name,
-        uid=plan.metadata.uid,
-        cycle=0,
-        target=target,
-        attempt=1,
-        began=now,
-        now=now,
-        behavior=plan.spec.behavior,
+def _exception(plan: HibernatePlan) -> str:
+    return ", ".join(one.name for one in plan.status.active_exceptions if one.state == "Active")
+
+
+def _next(plan: HibernatePlan) -> tuple[str, datetime] | None:
+    """What becomes of the plan next, and when. While it is suspended, it follows no schedule."""
+    if plan.status.phase == "Suspended":
+        until = plan.spec.suspend_until
+        return ("Resumed", until) if until else None
+    found = plan.status.next_transition
+    return (found.to, found.at) if found else None
+
+
+def columns(now: Callable[[], Instant]) -> tuple[Column[HibernatePlan], ...]:
+    """What is shown of a plan, by a clock."""
+
+    def following(plan: HibernatePlan) -> str:
+        found = _next(plan)
+        return f"{found[0]} {relative(found[1], now())}" if found else ""
+
+    def at(plan: HibernatePlan) -> str:
+        found = _next(plan)
+        return nearby(found[1], plan.spec.schedule.timezone, now()) if found else ""
+
+    return (
+        Column("Phase", lambda one: one.status.phase or ""),
+        Column("Next", following, basis=_next),
+        Column("At", at),
+        Column("Targets", lambda one: one.status.progress),
+        Column("Exception", _exception),
+        aged(),
+        Column("Message", _message, wide=True),
     )
-
-
-async def _preview(registry: Registry, plan: HibernatePlan) -> list[str]:
-    lines: list[str] = []
-    total = Saving()
-    for target in plan.spec.targets:
-        try:
-            items = await registry[target.type].discover(job_of(plan, target))
-        except ExecutorError as error:
-            lines.append(f"{target.name}  cannot be looked at: {error}")
-            continue
-        for item in items:
-            saving = f"saves {item.saving.cpu_cores:g} cores, {item.saving.memory_gib:g} GiB"
-            lines.append(f"{target.name}  {item.key}  {saving if item.restore is not None else item.note}")
-        total = sum((item.saving for item in items), total)
-    lines.append(f"Together an hour asleep saves {total.cpu_cores:g} cores and {total.memory_gib:g} GiB.")
-    return lines

@@ -1,4 +1,4 @@
-"""`hibernator remediation`: see what waits for somebody's approval, and decide."""
+"""`hibernator remediation`: list and view remediations that wait for approval, and decide."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
@@ -74,7 +74,7 @@ def view(
     place: ClusterOptions,
     output: Chosen = Output.TABLE,
 ) -> None:
-    """Show a request with what was found, what would be done, who is asked and until when.
+    """Show a request: the analysis, the recommended remediation, the approvers and the deadline.
 
     For example: `hibernator remediation view checkout-oom-3f2a9c01de -n shop`
     """
@@ -151,7 +151,7 @@ def _decide(name: str, verdict: "Verdict", reason: str, place: ClusterOptions, d
     from hibernator.approvals.decision import NotAcceptedError
     from hibernator.approvals.people import Directory, who_am_i
     from hibernator.approvals.remediation import decide, matter_of
-    from hibernator.cli.remediation_word import heard
+    from hibernator.cli.remediation_view import outcome
     from hibernator.decisions.approval import DONE
     from hibernator.kube.clustertime import now
 
@@ -164,7 +164,7 @@ def _decide(name: str, verdict: "Verdict", reason: str, place: ClusterOptions, d
     async def ask(session: Session) -> str:
         who = await who_am_i(session.client, Directory())
         await decide(session.client, matter, who, verdict, "cli", reason=reason, now=now(place.kubeconfig))
-        answer = await heard(session, name)
+        answer = await outcome(session, name, who.user)
         return f"{who.user} {DONE[verdict]} {name}\n{answer}"
 
     try:

@@ -1,4 +1,7 @@
-"""What `hibernator remediation` shows of requests: the list, and one with all that matters to an approver."""
+"""What `hibernator remediation` shows: the list, and one request with all that matters to an approver.
+
+The answer to a decision is what the operator makes of it, waited for as with exceptions.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,12 +12,16 @@ from whenever import Instant
 
 from hibernator.api.aianalysis import AIAnalysis
 from hibernator.api.people import ApproverLevel
-from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
+from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
 from hibernator.approvals.remediation import matter_of
+from hibernator.cli.cluster import Session
+from hibernator.cli.exception_outcome import look_until
+from hibernator.cli.exits import CliError
 from hibernator.cli.output import Column, aged, moment
-from hibernator.cli.spoken import relative
-from hibernator.decisions.approval import Person
-from hibernator.decisions.remediationapprovalrequest import places
+from hibernator.decisions.approval import Person, in_place_of
+from hibernator.decisions.remediationapprovalrequest_votes import places, said
+from hibernator.decisions.scheduleexception_request import seat_of
+from hibernator.schedule.spoken import relative
 
 
 def order(one: RemediationApprovalRequest) -> tuple[bool, datetime, str]:
@@ -22,14 +29,15 @@ def order(one: RemediationApprovalRequest) -> tuple[bool, datetime, str]:
 
 
 def asks(one: RemediationApprovalRequest, person: Person) -> bool:
-    """Whether somebody is among those who are asked, as far as that can be seen from here."""
-    return not one.spec.approvers or any(place.fits(person) for place in places(one.spec.approvers))
+    """Whether this person must approve it, as far as the CLI can know without the operator's settings."""
+    asked = (*places(one.spec.approvers), *map(seat_of, one.status.required_approvals))
+    return not one.spec.approvers or any(place.fits(person) for place in asked)
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
     request: RemediationApprovalRequest
-    analysis: AIAnalysis | None  # None when it is gone, or hidden from the one who looks
+    analysis: AIAnalysis | None  # None when it is gone or not readable
 
 
 def lines(sight: Sight) -> Iterator[str]:
@@ -43,7 +51,10 @@ def lines(sight: Sight) -> Iterator[str]:
     facts = (
         ("decision", status.decision or "none yet"),
         ("message", status.message),
-        ("decided by", f"{status.decided_by}{via}" if status.decided_by else ""),
+        (
+            "decided by",
+            f"{in_place_of(status.decided_by, status.decided_for)}{via}" if status.decided_by else "",
+        ),
         ("decided at", moment(status.decided_at)),
         ("required by", f"{moment(spec.required_by)}{_source(request)}"),
         ("playbook", context.recommended_playbook),
@@ -66,6 +77,9 @@ def _people(request: RemediationApprovalRequest) -> Iterator[str]:
     yield "Who is asked" if spec.approvers else "Every user who may approve here is asked"
     for level in spec.approvers:
         yield f"  {level.level}   {_level(level)}{_since(level, request)}"
+    for place in status.required_approvals:
+        who = place.email or f"a member of the role {place.role}"
+        yield f"  {place.status:<9} {who} (ExceptionPolicy {place.policy})"
     if status.refused:
         yield "What was not counted"
         for one in status.refused:
@@ -108,8 +122,34 @@ def columns(now: Callable[[], Instant]) -> tuple[Column[RemediationApprovalReque
             basis=lambda one: one.spec.required_by,
         ),
         Column("Decision", lambda one: one.status.decision),
-        aged(now),
+        aged(),
         Column("Required by", lambda one: moment(one.spec.required_by), wide=True),
-        Column("Decided by", lambda one: one.status.decided_by, wide=True),
+        Column(
+            "Decided by", lambda one: in_place_of(one.status.decided_by, one.status.decided_for), wide=True
+        ),
         Column("Message", lambda one: one.status.message, wide=True),
     )
+
+
+async def outcome(session: Session, name: str, user: str) -> str:
+    """How the request stands after this user's decision; raises `CliError` where that does not count."""
+    view = f"`hibernator remediation view {name}{session.options}`"
+    answer = f"The operator does not say yet whether that counts: see {view}."
+
+    def is_over(request: RemediationApprovalRequest) -> bool:
+        nonlocal answer
+        status = request.status
+        if status.decision in {"Approved", "Rejected"}:
+            answer = status.message
+        elif said(request) is not None:
+            return False
+        elif any(yes.approved_by == user for yes in status.approvals):
+            answer = f"Your approval counts. {status.message}"
+            return True
+        elif refused := next((one for one in reversed(status.refused) if one.by == user), None):
+            why = f"Your decision was recorded, but not counted. {refused.message}"
+            raise CliError(why, hint=f"See {view}.")
+        return bool(status.decision)
+
+    await look_until(is_over, session.client, APPROVAL_REQUESTS, name, session.namespace)
+    return answer

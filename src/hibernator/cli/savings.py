@@ -46,7 +46,7 @@ def savings(
         typer.Option(
             "--prices",
             metavar="FILE",
-            help="What a core and a GiB cost an hour; also as OpenCost writes it.",
+            help="What cores, GiB and machines cost an hour; also OpenCost's JSON or CSV.",
         ),
     ] = "",
     output: Annotated[Output, typer.Option("--output", "-o", help="How to print.")] = Output.TABLE,
@@ -60,11 +60,11 @@ def savings(
 
     For example: `hibernator savings -A --since 90d --by month --prices prices.yaml`
     """
-    from whenever import Instant
+    from hibernator.kube.clustertime import now as cluster_time
 
     where = "" if everywhere else namespace or _own_namespace()
     priced = _prices(prices)
-    now = context.obj or Instant.now()
+    now = context.obj or cluster_time(None)
     start, end = moment_of("--since", since, now) or now, moment_of("--until", until, now) or now
     if start >= end:
         raise CliError(f"--since ({start}) must be before --until ({end}).", code=Exit.USAGE)
@@ -117,5 +117,5 @@ def _print(report: "Report", by: By, prices: "Prices", output: Output) -> None:
         case Output.TABLE:
             for line in as_table(lines, by, prices):
                 typer.echo(line)
-    for note in notes(report):
+    for note in notes(report, prices):
         typer.echo(f"note: {note}", err=True)

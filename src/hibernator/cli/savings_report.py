@@ -7,38 +7,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-import yaml
 from whenever import Instant
 
-from hibernator.audit.chain import Entry
 from hibernator.audit.database import Database
+from hibernator.audit.pricefile import read_price_file
 from hibernator.audit.reading import Filter, Reader
-from hibernator.audit.sleeps import SLEPT, sleeps
+from hibernator.audit.sleeps import read_sleep, sleeps
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.output import printable
-from hibernator.decisions.prices import Prices, read_prices
-from hibernator.decisions.savings import CLOUD, Amount, Place, Plan, Rate, Slept, Woke, count, spells
+from hibernator.decisions.pricelist import LISTED
+from hibernator.decisions.prices import Prices
+from hibernator.decisions.savings import CLOUD, Amount, Place, Slept, Woke, count, spells
 
 _HOUR: Final = 3600
+_NAMED: Final = 5  # kinds of machines in a note
 _COLUMNS: Final = {
     "plan": ("namespace", "plan", "month"),
     "namespace": ("namespace", "month"),
     "month": ("month",),
 }
 _NUMBERS: Final = ("coreHours", "gibHours", "nodeHours", "cloudHours", "worth")
-
-
-class _Data(msgspec.Struct, rename="camel"):
-    """What the event of a target that fell asleep carries."""
-
-    target: str = ""
-    type: str = ""
-    items: int = 0
-    cpu_millicores: int | None = None
-    memory_mib: int = msgspec.field(default=0, name="memoryMiB")
-    nodes: int = 0
-    timezone: str = "UTC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,45 +53,24 @@ class Row:
 
 
 async def gather(database: Database, namespace: str, start: Instant, end: Instant) -> Report:
-    told: list[Slept | Woke] = []
+    events: list[Slept | Woke] = []
     silent = 0
     async for entry in sleeps(database, start, namespace):
-        one, says = _read(entry)
+        one, says = read_sleep(entry)
         silent += not says
-        told.append(one)
+        events.append(one)
     first = await Reader(database).page(Filter(), limit=1)
     window = start.timestamp(), end.timestamp()
-    amounts = count(spells(told, window[1]), window)
+    amounts = count(spells(events, window[1]), window)
     return Report(amounts, start, end, first[0].time if first else None, silent)
-
-
-def _read(entry: Entry) -> tuple[Slept | Woke, bool]:
-    about = entry.resource
-    plan, at = Plan(about.namespace, about.name, about.uid), entry.time.timestamp()
-    if entry.type not in SLEPT:
-        return Woke(plan, at), True
-    try:
-        data = msgspec.json.decode(entry.data, type=_Data)
-    except msgspec.DecodeError:
-        data = _Data()  # whoever changed it is found by `audit verify`
-    rate = Rate(
-        type=data.type,
-        items=data.items,
-        millicores=data.cpu_millicores or 0,
-        mebibytes=data.memory_mib,
-        nodes=data.nodes,
-        zone=data.timezone,
-    )
-    return Slept(plan, at, data.target, rate), data.cpu_millicores is not None
 
 
 def load_prices(file: str) -> Prices:
     try:
-        document = yaml.safe_load(Path(file).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        prices, problems = read_price_file(Path(file))
+    except ValueError as error:
         hint = "Give a file in YAML or JSON."
-        raise CliError(f"--prices {file}: {error}", hint=hint, code=Exit.USAGE) from error
-    prices, problems = read_prices(document)
+        raise CliError(f"--prices {file}: {error}.", hint=hint, code=Exit.USAGE) from error
     for one in problems:
         what = ": ".join(filter(None, (one.path, one.message)))
         raise CliError(f"--prices {file}: {what}.", hint=one.fix, code=Exit.USAGE)
@@ -158,6 +125,11 @@ def as_document(report: Report, lines: Sequence[Row], by: str, prices: Prices) -
         "since": str(report.start),
         "until": str(report.end),
         "currency": prices.currency,
+        "prices": {
+            "cpu": prices.cpu,
+            "memory": prices.memory,
+            "machines": _known(report, prices),
+        },
         "items": [_item(line, _COLUMNS[by]) for line in lines],
         "total": _item(_total(lines), ()),
     }
@@ -177,7 +149,34 @@ def _item(row: Row, columns: Sequence[str]) -> dict[str, Any]:
     return {**dict(zip(columns, row.names, strict=True)), **numbers}
 
 
-def notes(report: Report) -> Iterator[str]:
+def _names(report: Report) -> list[str]:
+    """Every kind of machine that slept."""
+    return sorted({name for amount in report.amounts.values() for name in amount.machines})
+
+
+def _known(report: Report, prices: Prices) -> dict[str, float]:
+    return {name: price for name in _names(report) if (price := prices.machine(name)) is not None}
+
+
+def _priced(report: Report, prices: Prices) -> Iterator[str]:
+    """Which price was used for what."""
+    own = _known(report, prices)
+    known = [f"{name} at {price:g}" for name, price in own.items()]
+    unknown = [name for name in _names(report) if name not in own]
+    if known:
+        whose = f" ({LISTED})" if prices.lists else ""
+        yield f"Machines by their own price, in {prices.currency} an hour{whose}: {_some(known)}."
+    if unknown:
+        yield f"Machines by the price of their type, or of cores and memory: {_some(unknown)}."
+
+
+def _some(words: Sequence[str]) -> str:
+    more = f" and {len(words) - _NAMED} more" if len(words) > _NAMED else ""
+    return ", ".join(map(printable, words[:_NAMED])) + more
+
+
+def notes(report: Report, prices: Prices) -> Iterator[str]:
+    yield from _priced(report, prices)
     if not report.amounts:
         yield "The trail tells of no sleep in this time."
     if report.begins and report.begins > report.start:

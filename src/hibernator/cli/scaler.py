@@ -12,7 +12,7 @@ from hibernator.cli.options import ClusterOptions, Listing, spread
 if TYPE_CHECKING:
     from hibernator.api.timewindowscaler import TimeWindowScaler
 
-app = group("See what TimeWindowScalers do, and pause or resume them.")
+app = group("List and describe TimeWindowScalers; pause or resume them.")
 
 Name = Annotated[
     str,
@@ -51,28 +51,30 @@ def list_(
 @app.command()
 @spread
 def describe(name: Name, place: ClusterOptions) -> None:
-    """Say in words what a scaler does now and why.
+    """Describe what a scaler does now and why.
 
     For example: `hibernator scaler describe office-hours -n shop`
     """
     from hibernator.api.timewindowscaler import SCALERS
-    from hibernator.cli.output import moment
+    from hibernator.cli.output import distanced
     from hibernator.cli.scaler_list import number
+    from hibernator.kube.clustertime import now
 
     async def ask(session: Session) -> "TimeWindowScaler":
         return await session.client.get(SCALERS, name, session.namespace)
 
     scaler = talk(ask, place, role="hibernator-auditor")
     status, target = scaler.status, scaler.spec.target_ref
+    zone, read_at = scaler.spec.timezone, now(place.kubeconfig)
     typer.echo(f"{scaler.metadata.namespace}/{scaler.metadata.name} scales {target.kind} {target.name}")
     facts = (
         ("wanted now", number(status.effective_replicas)),
         ("there are", number(status.target_observed_replicas)),
         ("at first", number(status.baseline_replicas)),
         ("window", status.current_window),
-        ("next change", moment(status.next_boundary)),
-        ("last scaled", moment(status.last_scale_time)),
-        ("grace until", moment(status.grace_period_expiry)),
+        ("next change", distanced(status.next_boundary, zone, read_at)),
+        ("last scaled", distanced(status.last_scale_time, zone, read_at)),
+        ("grace until", distanced(status.grace_period_expiry, zone, read_at)),
         ("paused", "yes" if scaler.spec.pause else ""),
     )
     for title, value in facts:
@@ -86,14 +88,14 @@ def describe(name: Name, place: ClusterOptions) -> None:
 @app.command()
 @spread
 def pause(name: Name, place: ClusterOptions) -> None:
-    """Let a scaler watch and report, but not touch its target."""
+    """Pause a scaler: it reports, but does not change its target."""
     _set_pause(name, place, paused=True)
 
 
 @app.command()
 @spread
 def resume(name: Name, place: ClusterOptions) -> None:
-    """Let a paused scaler work again."""
+    """Resume a paused scaler."""
     _set_pause(name, place, paused=False)
 
 

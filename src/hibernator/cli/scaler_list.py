@@ -6,8 +6,8 @@ from whenever import Instant
 
 from hibernator.api.timewindowscaler import TimeWindowScaler
 from hibernator.cli.output import Column, aged
-from hibernator.cli.spoken import nearby, relative
 from hibernator.decisions.conditions import find
+from hibernator.schedule.spoken import nearby, relative
 
 
 def number(value: int | None) -> str:
@@ -42,6 +42,6 @@ def columns(now: Callable[[], Instant]) -> tuple[Column[TimeWindowScaler], ...]:
         Column("Next change", following, basis=lambda one: one.status.next_boundary),
         Column("At", when),
         Column("Ready", _ready),
-        aged(now),
+        aged(),
         Column("Message", _message, wide=True),
     )

@@ -4,7 +4,7 @@ Nothing here needs the operator. Waking needs neither plans nor restore data, no
 about themselves is enough.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -13,8 +13,9 @@ from hibernator.api.core import CONFIG_MAPS
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.cli.output import printable
 from hibernator.decisions.hibernateplan_keeping import is_stray
-from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL, read
+from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL, Kept, read
 from hibernator.decisions.hibernateplan_status import standing
+from hibernator.decisions.sleepmark import Mark
 from hibernator.executors import sleepers
 from hibernator.executors.protocol import ExecutorError
 from hibernator.executors.sleepers import Sleeper
@@ -24,20 +25,27 @@ from hibernator.kube.client import Client
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    sleeper: Sleeper
+    key: str
+    mark: Mark
     why: str
+    sleeper: Sleeper | None = None  # None: it is at a cloud, or in another cluster
 
 
 async def strays(client: Client, namespace: str = "") -> list[Found]:
-    """Everything that bears the mark of a plan which is gone, is awake, or does not know it."""
+    """Everything that bears the mark of a plan which is gone, is awake, or does not know it.
+
+    What is at a cloud or in another cluster, and whose plan is gone, is known from restore data.
+    """
     plans = await _plans(client)
-    kept = await _kept(client)
-    found = []
+    restore_data = await _restore_data(client)
+    kept = _keys(restore_data)
+    elsewhere = _elsewhere(restore_data, plans)
+    found = [one for one in elsewhere if namespace in {"", one.mark.plan.partition("/")[0]}]
     async for sleeper in sleepers.find(client, await sleepers.everywhere(client), namespace):
         plan, known = plans.get(sleeper.mark.plan), kept.get(sleeper.mark.plan, frozenset())
         if why := _why(plan, known, sleeper):
-            found.append(Found(sleeper, why))
-    return sorted(found, key=lambda one: one.sleeper.key)
+            found.append(Found(sleeper.key, sleeper.mark, why, sleeper))
+    return sorted(found, key=lambda one: one.key)
 
 
 async def of_plan(client: Client, plan: str) -> list[Sleeper]:
@@ -55,13 +63,18 @@ async def wake(client: Client, sleeper: Sleeper) -> str:
     return ""
 
 
+def not_here(one: Found) -> str:
+    """What to do about one that no mark in this cluster can wake."""
+    return (
+        f"{one.key} was not woken: {one.why}. Create the plan {one.mark.plan} again with its target "
+        f"{one.mark.target}: it wakes what its predecessor has put to sleep. Or wake it there by hand."
+    )
+
+
 def lines(found: Collection[Found]) -> list[str]:
     """A table of strays."""
     rows = [("ITEM", "PLAN", "CYCLE", "WAS", "WHY")]
-    rows += [
-        (one.sleeper.key, one.sleeper.mark.plan, str(one.sleeper.mark.cycle), was(one.sleeper), one.why)
-        for one in found
-    ]
+    rows += [(one.key, one.mark.plan, str(one.mark.cycle), was(one.mark), one.why) for one in found]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     return [
         printable(
@@ -75,11 +88,11 @@ def document(found: Collection[Found]) -> str:
     """The same for programs."""
     items = [
         {
-            "item": one.sleeper.key,
-            "plan": one.sleeper.mark.plan,
-            "planUid": one.sleeper.mark.uid,
-            "cycle": one.sleeper.mark.cycle,
-            "was": one.sleeper.mark.was,
+            "item": one.key,
+            "plan": one.mark.plan,
+            "planUid": one.mark.uid,
+            "cycle": one.mark.cycle,
+            "was": one.mark.was,
             "why": one.why,
         }
         for one in found
@@ -87,8 +100,8 @@ def document(found: Collection[Found]) -> str:
     return msgspec.json.format(msgspec.json.encode({"strays": items})).decode()
 
 
-def was(sleeper: Sleeper) -> str:
-    said = {name: value for name, value in (sleeper.mark.was or {}).items() if name != "uid"}
+def was(mark: Mark) -> str:
+    said = {name: value for name, value in (mark.was or {}).items() if name != "uid"}
     return ",".join(f"{name}={value}" for name, value in said.items()) or "awake"
 
 
@@ -110,15 +123,34 @@ async def _plans(client: Client) -> Mapping[str, HibernatePlan]:
     return {f"{one.metadata.namespace}/{one.metadata.name}": one for one in found}
 
 
-async def _kept(client: Client) -> Mapping[str, frozenset[str]]:
-    """The keys of what each plan knows to be asleep."""
-    kept: dict[str, frozenset[str]] = {}
+async def _restore_data(client: Client) -> list[tuple[str, Kept]]:
+    """What is kept, a part after the other, and for which plan."""
+    parts = []
     for one in await client.list(CONFIG_MAPS, label_selector=f"{LABEL}=true"):
         try:
             part = read([one.data])
         except ValueError:
             continue
         if part:
-            plan = f"{one.metadata.namespace}/{one.metadata.labels.get(PLAN_LABEL, '')}"
-            kept[plan] = kept.get(plan, frozenset()) | part.sleeping.keys()
+            parts.append((f"{one.metadata.namespace}/{one.metadata.labels.get(PLAN_LABEL, '')}", part))
+    return parts
+
+
+def _keys(restore_data: Iterable[tuple[str, Kept]]) -> Mapping[str, frozenset[str]]:
+    """The keys of what each plan knows to be asleep."""
+    kept: dict[str, frozenset[str]] = {}
+    for plan, part in restore_data:
+        kept[plan] = kept.get(plan, frozenset()) | part.sleeping.keys()
     return kept
+
+
+def _elsewhere(
+    restore_data: Iterable[tuple[str, Kept]], plans: Mapping[str, HibernatePlan]
+) -> Iterator[Found]:
+    for plan, part in restore_data:
+        ref = part.target.connector_ref
+        if ref and plan not in plans:
+            why = f"its plan is not in this cluster; it is where {ref.kind} {ref.name} leads"
+            for key, entry in part.sleeping.items():
+                mark = Mark(plan=plan, cycle=entry.cycle, target=part.target.name, item=key, was=entry.was)
+                yield Found(key, mark, why)

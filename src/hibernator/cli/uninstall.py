@@ -24,7 +24,7 @@ def uninstall(
     audit trail stay; it says how to remove them. For example: `hibernator uninstall --dry-run`
     """
     from hibernator.cli import uninstalling
-    from hibernator.cli.times import seconds
+    from hibernator.schedule.times import seconds
 
     longest, place = seconds("--timeout", timeout), ClusterOptions(kubeconfig=kubeconfig, context=context)
     seen = talk(lambda session: uninstalling.look(session.client), place)

@@ -24,7 +24,8 @@ from hibernator.operator.roles import Home
 
 T = TypeVar("T", bound=Object)
 
-_HERE: Final = frozenset({"workloadscaler", "karpenter", "noop"})
+_HERE: Final = frozenset({"workloadscaler", "patches", "karpenter", "noop"})
+_NAMED: Final = 10  # objects in a step
 _ADMISSION: Final = "admissionregistration.k8s.io"
 # Bindings first: a policy without one decides nothing, a binding without its policy is a warning.
 _POLICIES: Final = tuple(
@@ -62,14 +63,21 @@ def steps(seen: Seen) -> Iterator[str]:
     """What is to be done, in order."""
     plans, scalers = counted(len(seen.plans), "plan"), counted(len(seen.scalers), "scaler")
     if seen.leads:
-        yield f"delete {plans}, and wait until the operator has woken all that sleeps"
-        yield f"delete {scalers}, and wait until the operator has put autoscalers back"
+        yield f"delete {plans}, and wait until the operator has woken all that sleeps{_names(seen.plans)}"
+        yield f"delete {scalers}, and wait until the operator has put autoscalers back{_names(seen.scalers)}"
         yield f"ask you to remove the operator in namespace {seen.home}, and to run this again"
         return
     yield f"wake {counted(len(seen.sleepers), 'workload')} with the mark of a plan, with your own rights"
-    yield f"delete {plans}, {scalers} and all exceptions"
+    yield f"delete {plans}, {scalers} and all exceptions{_names((*seen.plans, *seen.scalers))}"
     yield "remove the webhooks, the conversion webhook and the finalizers"
     yield "remove the admission policies"
+
+
+def _names(objects: Sequence[Object]) -> str:
+    """`: shop/nights, shop/weekends`, and how many more where that is a long list."""
+    names = [f"{one.metadata.namespace}/{one.metadata.name}" for one in objects]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f": {', '.join(names[:_NAMED])}{more}" if names else ""
 
 
 async def remove(client: Client, seen: Seen, longest: float, say: Callable[[str], None]) -> None:

@@ -16,7 +16,7 @@ def why(
     ],
     place: ClusterOptions,
 ) -> None:
-    """Say which plan or scaler covers a workload, why it is as it is, until when, and who requested it.
+    """Explain which plan or scaler covers a workload, why it sleeps or runs, until when and by whom.
 
     For example: `hibernator why deploy/web -n shop`
     """

@@ -1,4 +1,4 @@
-"""All that `hibernator why` looks at: a workload, and the plans, exceptions and scalers that are about it."""
+"""The input of `hibernator why`: a workload, and the plans, exceptions and scalers that cover it."""
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -10,11 +10,12 @@ from hibernator.api.hibernateplan import PLANS, HibernatePlan, Target
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
 from hibernator.cli.exits import CliError, Exit
-from hibernator.cli.plan_words import job_of
+from hibernator.cli.plan_preview import job_of
 from hibernator.decisions.scaling import Workload
 from hibernator.decisions.sleepmark import Mark, read_mark
 from hibernator.decisions.staying import EXCLUDE, asked_for, problem
 from hibernator.executors.protocol import ExecutorError, Job
+from hibernator.executors.reach import Reach
 from hibernator.executors.workloads.kinds import Sort, sort_of, workload_of
 from hibernator.executors.workloads.scaler import WorkloadScaler
 from hibernator.kube.client import Client
@@ -43,7 +44,7 @@ class Sight:
     trouble: str  # with that annotation
     plans: tuple[Covering, ...]
     scalers: tuple[TimeWindowScaler, ...]
-    hidden: bool  # there may be plans elsewhere, which the one who looks may not see
+    hidden: bool  # there may be plans that the user may not read
 
 
 def named(word: str) -> tuple[str, str]:
@@ -109,7 +110,7 @@ async def _plans(client: Client, namespace: str) -> tuple[list[HibernatePlan], b
 async def _covering(
     client: Client, plans: list[HibernatePlan], key: str, mark: Mark | None
 ) -> AsyncIterator[HibernatePlan]:
-    scaler = WorkloadScaler(_Here(client), own_namespace="hibernator-system")
+    scaler = WorkloadScaler(_Here(client), Reach("hibernator-system"))
     for plan in plans:
         own = f"{plan.metadata.namespace}/{plan.metadata.name}"
         if (mark and mark.plan == own) or await _covers(scaler, plan, key):

@@ -6,12 +6,12 @@ from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.timewindowscaler import TimeWindowScaler
-from hibernator.cli.spoken import shown_with_distance
 from hibernator.cli.why_sight import Covering, Sight
 from hibernator.decisions.conditions import find
 from hibernator.decisions.scheduleexception_request import requester
 from hibernator.decisions.sleepmark import ASLEEP_AT
 from hibernator.decisions.staying import FORCE_AWAKE
+from hibernator.schedule.spoken import shown_with_distance
 
 
 def lines(sight: Sight, now: Instant, cluster: str = "") -> Iterator[str]:
@@ -70,7 +70,7 @@ def _plan(sight: Sight, covering: Covering, now: Instant) -> Iterator[str]:
     ready = find(plan.status.conditions, "Ready")
     if ready and ready.message:
         yield f"  why      {ready.message}"
-    yield from (f"  target   {message}" for message in _told_of(sight, plan))
+    yield from (f"  target   {message}" for message in _target_messages(sight, plan))
     for one in covering.exceptions:
         who = requester(one) or "an unknown user"
         reason = f": {one.spec.reason}" if one.spec.reason else ""
@@ -80,7 +80,7 @@ def _plan(sight: Sight, covering: Covering, now: Instant) -> Iterator[str]:
         yield f"  until    {shown_with_distance(following.at, zone, now)}, then {following.to}"
 
 
-def _told_of(sight: Sight, plan: HibernatePlan) -> Iterator[str]:
+def _target_messages(sight: Sight, plan: HibernatePlan) -> Iterator[str]:
     """What targets say about this very workload, such as why it stays awake."""
     named = f"/{sight.namespace}/{sight.name}"
     for target in plan.status.targets:

@@ -15,7 +15,7 @@ import pytest
 from whenever import Instant
 
 from hibernator.admission.certificates import first, to_data
-from hibernator.admission.secret import NAME as CERTIFICATES
+from hibernator.admission.keyrings import NAME as CERTIFICATES
 from hibernator.api.timewindowscaler import SCALERS
 from hibernator.cli.doctoring import leading, reach, webhooks
 from hibernator.cli.doctoring.asking import Asker
@@ -25,6 +25,7 @@ from hibernator.operator.roles import Home
 from support.command import hibernator
 from support.installation import Installation
 from support.kubeconfigs import write_kubeconfig
+from support.plan_scenes import plan
 
 MEND = "hibernator manifests -n hibernator-system --service-account hibernator | kubectl apply"
 
@@ -88,7 +89,7 @@ def test_a_stranger_is_told_to_log_in(installation: Installation, tmp_path: Path
     assert "Log in again" in finding["fix"]
 
 
-def test_somebody_without_rights_learns_what_could_not_be_looked_at_and_no_lies(
+def test_someone_without_rights_learns_what_could_not_be_looked_at_and_no_lies(
     installation: Installation,
 ) -> None:
     installation.plane.kubectl("create", "serviceaccount", "visitor", "-n", "default")
@@ -161,7 +162,7 @@ def test_a_policy_that_is_not_bound_is_named(installation: Installation) -> None
     assert installation.levels("policies") == ["ok"]
 
 
-def test_policies_that_except_somebody_else_do_not_pass(installation: Installation) -> None:
+def test_policies_that_except_someone_else_do_not_pass(installation: Installation) -> None:
     found = installation.about("policies", "--service-account", "impostor")
     assert found
     assert all("impostor" in finding["saw"] for finding in found)
@@ -179,7 +180,27 @@ def test_a_right_that_the_operator_lacks_is_named(installation: Installation) ->
     installation.until(lambda: installation.levels("permissions") == ["ok"])
 
 
-def test_without_an_operator_nobody_leads_and_nobody_converts(installation: Installation) -> None:
+def test_a_right_that_only_a_patch_needs_is_named_with_its_own_fix(installation: Installation) -> None:
+    parameters = {
+        "namespace": {"literals": ["default"]},
+        "apiVersion": "postgresql.cnpg.io/v1",
+        "resource": "clusters",
+        "patch": [{"op": "replace", "path": "/spec/instances", "value": 0}],
+    }
+    target = {"name": "db", "type": "patches", "parameters": parameters}
+    place = "/apis/hibernator.ardikabs.com/v1alpha1/namespaces/default/hibernateplans"
+    installation.plane.request("POST", place, plan(target, name="patching", suspend=True))
+    found = installation.about("permissions")
+    assert [each["saw"].partition(" may not ")[2] for each in found] == [
+        f"{verb} clusters.postgresql.cnpg.io in default" for verb in ("get", "list", "watch", "patch")
+    ]
+    assert {each["fix"] for each in found} == {
+        "Bind a role for clusters to it, as the guide on patches shows: a target of type patches needs it."
+    }
+    installation.plane.request("DELETE", f"{place}/patching")
+
+
+def test_without_an_operator_no_one_leads_and_no_one_converts(installation: Installation) -> None:
     installation.stop()
     _, findings = installation.findings()
     found = {finding["about"]: finding for finding in findings}
@@ -193,7 +214,7 @@ def test_without_an_operator_nobody_leads_and_nobody_converts(installation: Inst
     installation.start()
 
 
-def test_a_service_with_nobody_behind_it_is_told_apart(installation: Installation) -> None:
+def test_a_service_with_no_one_behind_it_is_told_apart(installation: Installation) -> None:
     installation.stop()
     plane = installation.plane
     service = {
@@ -239,7 +260,7 @@ def test_a_leader_that_is_silent_is_no_leader(tmp_path: Path) -> None:
     with api_server(tmp_path, seen) as kubeconfig:
         (finding,) = examine(leading.leader, kubeconfig)
     assert finding.level == "fail"
-    assert finding.saw.startswith("pod-a led, but was last heard 30")
+    assert finding.saw.startswith("pod-a led, but last renewed its lease 30")
 
 
 @pytest.mark.parametrize(("days", "level"), [(0, "ok"), (70, "warn"), (91, "fail")])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from hibernator.cli import exception_word
+from hibernator.cli import exception_outcome
 from support.cluster import ClusterInTest
 from support.people import People
 from support.plan_scenes import noop, plan
@@ -17,7 +17,7 @@ from support.policed import police
 def people(
     crds: ClusterInTest, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[People]:
-    monkeypatch.setattr(exception_word, "LONGEST_SECONDS", 60.0)  # however slow this machine is
+    monkeypatch.setattr(exception_outcome, "LONGEST_SECONDS", 60.0)  # however slow this machine is
     police(crds, namespace)
     scene = People(crds, namespace)
     scene.folder = tmp_path

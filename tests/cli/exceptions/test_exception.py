@@ -6,7 +6,8 @@ import json
 import pytest
 
 from hibernator.audit.database import Database
-from hibernator.cli import exception_word
+from hibernator.cli import exception_outcome
+from hibernator.cli.exits import Exit
 from support.command import hibernator
 from support.operators import running
 from support.people import ALICE, BOB, CAROL, People
@@ -76,7 +77,7 @@ async def test_a_draft_is_submitted_and_rejected(people: People) -> None:
         assert "through cli: not during the freeze" in shown
 
 
-def test_somebody_without_permission_is_told_which_role_to_ask_for(people: People) -> None:
+def test_someone_without_permission_is_told_which_role_to_ask_for(people: People) -> None:
     people.wish("event", "--approver", BOB)
     done = people.ran(BOB, "approve", "--yes", "event", groups=())
     assert done.code == 4
@@ -108,10 +109,10 @@ def test_a_window_that_cannot_be_read_is_told_with_how_to_write_one() -> None:
     assert '"21:00-02:00 SAT,SUN"' in done.err
 
 
-async def test_an_approval_that_cannot_be_put_on_record_says_so_and_bends_nothing_yet(
+async def test_an_approval_that_cannot_be_put_on_record_says_so_and_overrides_nothing_yet(
     people: People, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exception_word, "LONGEST_SECONDS", 0.5)  # it is not on record until the lock goes
+    monkeypatch.setattr(exception_outcome, "LONGEST_SECONDS", 0.5)  # it is not on record until the lock goes
     call = asyncio.to_thread
     async with running(people.cluster.kubeconfig, people.namespace) as run:
         await call(people.wish, "event", "--approver", BOB)
@@ -125,3 +126,15 @@ async def test_an_approval_that_cannot_be_put_on_record_says_so_and_bends_nothin
             assert (people.state("event"), people.entries()) == ("Approved", [])
         await run.advance(60)
         await run.until(lambda: people.state("event") == "Active")
+
+
+def test_what_the_api_server_would_refuse_is_refused_with_what_to_write(people: People) -> None:
+    wish = ("--plan", "dev-plan", "--type", "suspend", "--until", "4h", "--approver", "bob")
+    done = people.ran(ALICE, "create", "late", *wish)
+    assert (done.code, done.err.splitlines()) == (
+        Exit.USAGE,
+        [
+            'error: spec.approverEmails[0]: "bob" does not have the right form.',
+            "Write an e-mail address, for example ada@example.com.",
+        ],
+    )

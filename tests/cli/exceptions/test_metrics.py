@@ -2,7 +2,7 @@
 
 import asyncio
 
-from hibernator.controllers.approval_metrics import DECISION_SECONDS, DECISIONS, OLDEST_SECONDS, WAITING
+from hibernator.controllers.metrics import DECISION_SECONDS, DECISIONS, OLDEST_SECONDS, WAITING
 from support.clock import ManualClock
 from support.people import ALICE, BOB, People
 

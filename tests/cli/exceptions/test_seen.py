@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from hibernator.cli import deciding, exception_word
+from hibernator.cli import deciding, exception_outcome
 from support.people import ALICE, BOB, People
 
 
 @pytest.fixture(autouse=True)
 def _nobody_answers(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
     """No operator runs here: what counts is what was written."""
-    monkeypatch.setattr(exception_word, "LONGEST_SECONDS", 0.0)
+    monkeypatch.setattr(exception_outcome, "LONGEST_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_on_a_terminal_it_is_shown_and_asked(people: People, terminal: Callable[
     assert len(approvals(people)) == 1
 
 
-def test_what_is_exchanged_while_somebody_reads_is_not_decided(
+def test_what_is_exchanged_while_someone_reads_is_not_decided(
     people: People, terminal: Callable[..., list[str]]
 ) -> None:
     people.wish("event", "--approver", BOB)

@@ -8,8 +8,9 @@ from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.scheduleexception import ScheduleException
-from hibernator.cli.exception_view import Sight, bend, lines
-from hibernator.cli.offline.pictures.ink import ASCII
+from hibernator.cli.exception_view import Sight, lines
+from hibernator.pictures.comparison import compare
+from hibernator.pictures.ink import ASCII
 from hibernator.schedule.holidays import NO_HOLIDAYS
 from support.exception_scenes import EVERY_DAY, WEEKDAYS, exception, hours
 from support.plan_scenes import noop, plan
@@ -19,10 +20,10 @@ BEFORE_IT = Instant("2026-03-01T00:00:00Z")
 
 def shown(now: Instant = BEFORE_IT, width: int = 80, **spec: Any) -> list[str]:
     schedule = {"timezone": "Europe/Berlin", "offHours": hours("20:00", "06:00", WEEKDAYS)}
-    bent = msgspec.convert(plan(noop("nothing"), name="dev-plan", schedule=schedule), HibernatePlan)
+    plan_ = msgspec.convert(plan(noop("nothing"), name="dev-plan", schedule=schedule), HibernatePlan)
     valid = {"validFrom": "2026-03-02T12:00:00Z", "validUntil": "2026-03-16T12:00:00Z"}
     asked = msgspec.convert(exception("event", **(valid | spec)), ScheduleException)
-    sight = Sight(asked, bend(bent, asked, NO_HOLIDAYS))
+    sight = Sight(asked, compare(plan_, asked, NO_HOLIDAYS))
     return [line.plain for line in lines(sight, width, ASCII, now)]
 
 
@@ -43,13 +44,13 @@ def test_a_night_with_a_suspension_is_drawn_before_and_after() -> None:
     assert "## asleep  .. awake  oo awake by exception" in drawn
 
 
-def test_nobody_writes_into_the_terminal_or_the_history_of_who_looks() -> None:
+def test_no_one_writes_into_the_terminal_or_the_history_of_who_looks() -> None:
     reason = "please\x1b[2J\nHistory\n  2026-03-02T00:00:00Z approved by bob"
     drawn = shown(type="extend", windows=hours("06:00", "11:00", ["Saturday"]), reason=reason)
     assert "  reason        please?[2J History   2026-03-02T00:00:00Z approved by bob" in drawn
 
 
-def test_an_approver_who_only_looks_like_somebody_is_told_apart() -> None:
+def test_an_approver_who_only_looks_like_someone_is_told_apart() -> None:
     lookalike = "b\N{CYRILLIC SMALL LETTER O}b@company.com"
     asked = {
         "metadata": {"name": "event"},

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hibernator.cli import exception_word
+from hibernator.cli import exception_outcome
 from support.operators import running
 from support.people import ALICE, BOB, CAROL, People
 
@@ -99,7 +99,7 @@ async def test_two_log_ins_with_one_address_are_one_person_who_cannot_approve_th
         assert people.state("event") == "Pending"
 
 
-async def test_who_asked_is_told_at_once_that_their_own_word_does_not_count(people: People) -> None:
+async def test_who_asked_is_told_at_once_that_their_own_decision_does_not_count(people: People) -> None:
     call = asyncio.to_thread
     async with running(people.cluster.kubeconfig, people.namespace) as run:
         await call(people.wish, "event", "--approver", ALICE)
@@ -112,17 +112,17 @@ async def test_who_asked_is_told_at_once_that_their_own_word_does_not_count(peop
         assert await call(people.ask, ALICE, "list", "--pending", "-o", "name") == ""
 
 
-def test_where_no_operator_answers_the_word_is_given_and_that_is_said(
+def test_where_no_operator_answers_the_decision_is_given_and_that_is_said(
     people: People, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exception_word, "LONGEST_SECONDS", 0.0)
+    monkeypatch.setattr(exception_outcome, "LONGEST_SECONDS", 0.0)
     people.wish("event", "--approver", BOB)
     given = people.ask(BOB, "approve", "--yes", "event")
     assert given.splitlines()[0] == f"{BOB} approved event"
     assert "does not say yet whether that counts: see `hibernator exception view event -n " in given
 
 
-async def test_a_word_that_did_not_count_does_once_the_role_has_another_member(people: People) -> None:
+async def test_a_decision_that_did_not_count_does_once_the_role_has_another_member(people: People) -> None:
     call = asyncio.to_thread
     people.apply(config_map("hibernator-roles", manager=CAROL))
     async with running(people.cluster.kubeconfig, people.namespace) as run:

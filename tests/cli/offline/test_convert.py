@@ -53,6 +53,8 @@ def test_off_hours_become_cron_lines_and_back() -> None:
         "wakeUp": "0 6 * * 2,3,4,5,6",
         "timezone": "Europe/Berlin",
     }
+    [moved] = converted(samples.plan() | {"apiVersion": old["apiVersion"]}, to="cron")
+    assert moved == old
     [again] = converted(old, to="off-hours")
     assert again["spec"]["schedule"]["offHours"] == [samples.window()]
 

@@ -80,6 +80,7 @@ def test_labels_become_a_selector() -> None:
     }
 
 
+_PATCH = "- op: add\n  path: /spec/replicas\n  value: 0\n"
 _BY_NAME = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "gateway"}
 
 
@@ -110,7 +111,18 @@ def test_what_a_cluster_wrote_into_the_metadata_is_left_behind() -> None:
         ({"sleepAt": "20:00:00"}, "spec.sleepAt", "is not understood"),
         ({"wakeUpAt": "20:00"}, "spec.sleepAt", "both fire on Mon 20:00"),
         ({"weekdays": "8"}, "spec.sleepAt", "'8' is out of range"),
-        ({"patches": [{"target": {"kind": "X"}}]}, "spec.patches", "patches have no equivalent"),
+        ({"patches": [{"patch": _PATCH}]}, "spec.patches[0]", "it does not say which kind is patched"),
+        ({"patches": [{"target": {"kind": "X"}}]}, "spec.patches[0].patch", "it is no list of operations"),
+        (
+            {"patches": [{"target": {"group": "apps", "kind": "Deployment"}, "patch": _PATCH}]},
+            "spec.patches[0]",
+            "Deployments sleep already, because suspendDeployments is on",
+        ),
+        (
+            {"patches": [{"target": {"kind": "Secret"}, "patch": _PATCH}]},
+            "",
+            "secrets are not patched",
+        ),
         ({"naptime": "1h"}, "spec.naptime", "no such field"),
         ({"suspendCronJobs": "yes"}, "spec.suspendCronJobs", "not of the right type"),
         ({"includeRef": [_BY_NAME]}, "spec.includeRef[0]", "by label, not by name"),
@@ -125,6 +137,40 @@ def test_what_has_no_equivalent_is_refused_with_its_field(
     told = refused(sleep_info(**changes))
     assert f"{where}: " in told
     assert why in told
+
+
+def test_patches_become_targets_with_the_same_selector() -> None:
+    patches = [
+        {"target": {"group": "apps", "kind": "StatefulSet"}, "patch": _PATCH},
+        {"target": {"group": "example.com", "kind": "Proxy"}, "patch": _PATCH},
+    ]
+    info = sleep_info(
+        suspendDeployments=False,
+        suspendStatefulSets=False,
+        patches=patches,
+        includeRef=[{"matchLabels": {"app": "x"}}],
+    )
+    [plan] = converted(info, to="off-hours")
+    shared = {
+        "namespace": {"literals": ["stage"]},
+        "selector": {"matchLabels": {"app": "x"}},
+        "patch": _PATCH,
+    }
+    assert plan["spec"]["targets"] == [
+        {
+            "name": "patch-1",
+            "type": "patches",
+            "parameters": shared | {"apiVersion": "apps/v1", "resource": "statefulsets"},
+        },
+        {
+            "name": "patch-2",
+            "type": "patches",
+            "parameters": shared | {"apiVersion": "example.com/v1", "resource": "proxies"},
+        },
+    ]
+    told = hibernator("convert", "-f", "-", "--to", "off-hours", stdin=samples.text(info)).err
+    assert "v1 and proxies are a guess. Compare them with `kubectl api-resources" in told
+    assert "The operator needs a role to get, list, watch and patch proxies.example.com." in told
 
 
 def test_a_sleep_info_without_a_namespace_is_refused() -> None:

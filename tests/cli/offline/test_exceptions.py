@@ -70,7 +70,7 @@ def test_an_exception_without_effect_is_noted(status: dict[str, str], words: str
     ]
 
 
-def test_one_that_nobody_must_approve_and_that_is_pending_waits_for_another() -> None:
+def test_one_that_no_one_must_approve_and_that_is_pending_waits_for_another() -> None:
     older, younger = samples.exception(), samples.exception()
     older["metadata"] |= {"creationTimestamp": "2026-03-01T00:00:00Z"}
     younger["metadata"] |= {"name": "later", "creationTimestamp": "2026-03-02T00:00:00Z"}
@@ -87,6 +87,10 @@ def test_an_exception_of_another_namespace_is_not_of_this_plan() -> None:
     assert notes(samples.plan(), elsewhere) == [
         "note: ScheduleException other/late is left out: its plan other/dev is not among the files."
     ]
+    misspelt = samples.exception(planRef={"name": "devs"})
+    assert notes(samples.plan(), misspelt)[0].endswith(
+        "default/devs is not among the files. Did you mean dev?"
+    )
 
 
 def test_of_two_that_overlap_the_older_one_holds() -> None:

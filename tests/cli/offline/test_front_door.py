@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from cli.offline import samples
 from hibernator.cli.commands import COMMANDS as EVERY_COMMAND
+from hibernator.cli.exits import Exit
 from support.command import hibernator
 
 COMMANDS = ("simulate", "validate", "explain", "diff", "convert")
@@ -65,3 +67,18 @@ def test_the_real_command_ends_in_a_sentence_and_a_code() -> None:
     assert (ran.returncode, ran.stdout) == (2, b"")
     assert ran.stderr.startswith(b"error: --from soon: this is not a time.\n")
     assert b"Traceback" not in ran.stderr
+
+
+def test_an_output_that_is_full_ends_in_a_sentence_too() -> None:
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "hibernator.cli.main", "crds"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert ran.returncode == Exit.UNAVAILABLE
+    assert ran.stderr.splitlines() == [
+        b"error: No space left on device",
+        b"Nothing more could be written. Make room, and run it again.",
+    ]

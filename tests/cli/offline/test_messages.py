@@ -43,6 +43,23 @@ def test_a_time_that_no_clock_shows_is_refused(time: str) -> None:
     ]
 
 
+def test_labels_without_match_labels_and_a_type_in_another_case_are_told_what_was_meant() -> None:
+    written = samples.plan()
+    [target] = written["spec"]["targets"]
+    target["type"] = "workloadScaler"
+    assert complaints(written)[0].startswith(
+        'spec.targets[0].type: "workloadScaler" does not have the right form. Did you mean workloadscaler? '
+    )
+    target["type"] = "workloadscaler"
+    target["parameters"]["workloadSelector"] = {"app": "web"}
+    assert complaints(written) == [
+        (
+            'spec.targets[0].parameters.workloadSelector.app: "web": there is no such field. '
+            "Write it below matchLabels: app: web."
+        )
+    ]
+
+
 def test_a_time_without_quotes_that_yaml_reads_as_a_number_gets_quotes_as_its_fix() -> None:
     assert complaints(samples.plan(offHours=[samples.window(start=20)])) == [
         'spec.schedule.offHours[0].start: 20: it must be text, not a number. Put it in quotes: "20".'
@@ -294,3 +311,8 @@ def test_what_is_hardly_meant_is_told_without_being_a_mistake() -> None:
     assert "Add SUN to the days of 20:00-06:00" in ran.err
     assert "spec.leadTime: it has no effect with type extend" in ran.err
     assert "never falls between validFrom" in ran.err
+
+
+def test_a_part_of_an_object_is_noted_as_one_without_a_kind() -> None:
+    ran = hibernator("validate", "-f", "-", stdin="schedule: {timezone: UTC}")
+    assert ran.err == "note: not checked, because the kinds are not ours: 1 without a kind.\n"

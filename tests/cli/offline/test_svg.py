@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 
 from cli.offline import samples, schedules
-from hibernator.cli.offline.pictures.svg import STYLE
+from hibernator.pictures.svg import STYLE
 from support.command import hibernator
 
 SVG = "{http://www.w3.org/2000/svg}"

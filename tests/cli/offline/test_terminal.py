@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from cli.offline import samples, schedules
-from hibernator.cli.offline.pictures.days import days
+from hibernator.pictures.days import days
 from hibernator.schedule.ticks import DAY, from_datetime
 from hibernator.schedule.zones import zone_of
 from support.command import hibernator

@@ -10,7 +10,7 @@ import yaml
 from structlog.testing import capture_logs
 from whenever import Instant
 
-from hibernator.cli import exception_word
+from hibernator.cli import exception_outcome
 from support.clock import ManualClock
 from support.cluster import ClusterInTest
 from support.command import Ran, hibernator
@@ -49,7 +49,7 @@ def people(
     crds: ClusterInTest, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[People]:
     monkeypatch.setattr(
-        exception_word, "LONGEST_SECONDS", 60.0
+        exception_outcome, "LONGEST_SECONDS", 60.0
     )  # nobody types here who would be kept waiting
     scene = People(crds, namespace)
     scene.folder = tmp_path
@@ -122,7 +122,7 @@ async def test_a_remediation_is_rejected_with_a_reason(people: People) -> None:
         assert "not during the freeze" in people.analysis_status()["message"]
 
 
-async def test_somebody_whose_word_does_not_count_finds_that_out(people: People) -> None:
+async def test_someone_whose_decision_does_not_count_finds_that_out(people: People) -> None:
     call = asyncio.to_thread
     async with running(people.cluster.kubeconfig, people.namespace, clock()) as run:
         people.apply(config_map(NAMESPACE_MAP, approversL1=BOB))
@@ -138,7 +138,7 @@ async def test_somebody_whose_word_does_not_count_finds_that_out(people: People)
         assert f"Approved by {CAROL}: {CAROL} is not among those whose agreement is needed" in shown
 
 
-def test_what_nobody_decided_in_time_cannot_be_decided(people: People) -> None:
+def test_what_no_one_decided_in_time_cannot_be_decided(people: People) -> None:
     people.apply(
         {
             "apiVersion": "remediation.kubernaut.ai/v1alpha1",
@@ -155,7 +155,7 @@ def test_what_nobody_decided_in_time_cannot_be_decided(people: People) -> None:
     assert (done.code, "too late to decide: the deadline was 2026-01-01T00:00:00Z" in done.err) == (1, True)
 
 
-def test_somebody_without_permission_is_told_which_role_to_ask_for(people: People) -> None:
+def test_someone_without_permission_is_told_which_role_to_ask_for(people: People) -> None:
     done = people.ran("dave@company.com", "approve", "any")
     assert done.code == 4
     assert "ClusterRole hibernator-approver in the namespace" in done.err

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hibernator.cli import deciding, exception_word
+from hibernator.cli import deciding, exception_outcome
 from support.cluster import ClusterInTest
 from support.command import Ran, hibernator
 from support.remediation_scenes import BOB, REQUESTS, RemediationScene
@@ -48,7 +48,7 @@ class Desk(RemediationScene):
 
 @pytest.fixture
 def desk(crds: ClusterInTest, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    monkeypatch.setattr(exception_word, "LONGEST_SECONDS", 0.0)  # no operator answers here
+    monkeypatch.setattr(exception_outcome, "LONGEST_SECONDS", 0.0)  # no operator answers here
     desk = Desk(crds, namespace)
     desk.police()
     document = yaml.safe_load(crds.kubeconfig.read_text())

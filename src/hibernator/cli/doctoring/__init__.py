@@ -1,1 +1,1 @@
-"""What `hibernator doctor` looks at: a module per part, each a function from the patient to findings."""
+"""The checks of `hibernator doctor`: a module per part, each a function from the patient to findings."""

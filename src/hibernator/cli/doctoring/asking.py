@@ -13,7 +13,7 @@ import msgspec
 from whenever import Instant
 
 from hibernator.kube.credentials import Credentials
-from hibernator.kube.transport import told
+from hibernator.kube.transport import error_text
 
 _PATIENCE: Final = aiohttp.ClientTimeout(total=20, sock_connect=10)
 
@@ -87,7 +87,7 @@ class Asker:
                 text = await response.read()
                 date = response.headers.get("Date")
         except (aiohttp.ClientError, ssl.SSLError, OSError, TimeoutError) as error:
-            raise UnreachableError(told(error)) from error
+            raise UnreachableError(error_text(error)) from error
         lasted = (Instant.now() - begun).total("seconds")
         return Answer(
             response.status, _decoded(text), Instant(parsedate_to_datetime(date)) if date else None, lasted

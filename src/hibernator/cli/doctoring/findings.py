@@ -33,7 +33,7 @@ class Patient:
 
     asker: Asker
     home: Home
-    database: str  # empty when nobody said where the trail is
+    database: str  # empty when no setting names the trail
     now: Callable[[], Instant] = Instant.now
 
 

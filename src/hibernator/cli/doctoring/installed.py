@@ -124,7 +124,7 @@ async def plugins(_patient: Patient | None = None) -> Findings:
         if one.problem:
             saw = f"{one.type} of {one.package} cannot be used: {one.problem}"
             yield Finding(
-                "plug-ins", Level.FAIL, saw, "Mend or uninstall the package, then restart the operator."
+                "plug-ins", Level.FAIL, saw, "Fix or uninstall the package, then restart the operator."
             )
         else:
             yield Finding("plug-ins", Level.OK, f"{one.type} of {one.package}")

@@ -31,13 +31,15 @@ async def leader(patient: Patient) -> Findings:
     if not holder:
         yield Finding("leader", Level.FAIL, "no replica leads", look)
         return
-    # By the API server's own notes and clock, so that nobody else's clock matters.
+    # Both times are the API server's, so that the clocks of other machines do not matter.
     noted = _noted(found.body)
     silence = (found.date - noted).total("seconds") if found.date and noted else 0.0
     if silence > _SILENT:
-        yield Finding("leader", Level.FAIL, f"{holder} led, but was last heard {silence:.0f} s ago", look)
+        yield Finding(
+            "leader", Level.FAIL, f"{holder} led, but last renewed its lease {silence:.0f} s ago", look
+        )
         return
-    yield Finding("leader", Level.OK, f"{holder} leads, heard {max(0, silence):.0f} s ago")
+    yield Finding("leader", Level.OK, f"{holder} leads, lease renewed {max(0, silence):.0f} s ago")
     if noted and (said := spec.get("renewTime")):
         yield _clock(holder, (Instant.parse_iso(said) - noted).total("seconds"))
 
@@ -75,7 +77,7 @@ async def strays(patient: Patient) -> Findings:
     if not found:
         yield Finding("strays", Level.OK, "everything that sleeps is known to its plan")
         return
-    named = ", ".join(f"{one.sleeper.key} ({one.why})" for one in found[:_NAMED])
+    named = ", ".join(f"{one.key} ({one.why})" for one in found[:_NAMED])
     more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
     saw = f"{len(found)} {'item sleeps' if len(found) == 1 else 'items sleep'} without need: {named}{more}"
     yield Finding("strays", Level.WARN, saw, "hibernator plan strays -A, then with --wake")

@@ -4,20 +4,29 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any, Final
 
+from hibernator.api.hibernateplan import PLANS
+from hibernator.api.patching import group_of
 from hibernator.cli.doctoring.findings import Finding, Findings, Level, Patient, apply
 from hibernator.cli.doctoring.reach import whoami
+from hibernator.executors.patches import VERBS
 from hibernator.kube.together import together
 from hibernator.operator.roles import OPERATOR, OPERATOR_CLUSTER, OPERATOR_HOME, Home, Right
 
 _API: Final = "/apis/authorization.k8s.io/v1"
 _AT_ONCE: Final = 8
+_FOR_PATCHES: Final = (
+    "Bind a role for {} to it, as the guide on patches shows: a target of type patches needs it."
+)
 
 
 async def permissions(patient: Patient) -> Findings:
-    # Everybody may ask what they may do themselves, and the operator is one who may ask no more than that.
+    # Every user may ask what they may do themselves. The operator may ask no more than that.
     itself = await whoami(patient) == patient.home.user
     turns = asyncio.Semaphore(_AT_ONCE)
-    questions = [question for right, place in _rights(patient.home) for question in _questions(right, place)]
+    patches = await _patches(patient)
+    patched = {right.resource for right, _ in patches} - {right.resource for right in OPERATOR}
+    rights = [*_rights(patient.home), *patches]
+    questions = [question for right, place in rights for question in _questions(right, place)]
 
     async def ask(attributes: dict[str, str]) -> tuple[bool | None, str]:
         async with turns:
@@ -32,7 +41,11 @@ async def permissions(patient: Patient) -> Findings:
 
     answers = await together(map(ask, questions))
     user = patient.home.user
-    refused = [words for allowed, words in answers if allowed is False]
+    refused = [
+        (words, asked["resource"])
+        for (allowed, words), asked in zip(answers, questions, strict=True)
+        if allowed is False
+    ]
     unknown = [words for allowed, words in answers if allowed is None]
     if unknown:
         yield Finding(
@@ -41,8 +54,9 @@ async def permissions(patient: Patient) -> Findings:
             f"you may not ask what {user} may do: {unknown[0]}",
             "Run the doctor as an administrator.",
         )
-    for words in refused:
-        yield Finding("permissions", Level.FAIL, f"{user} may not {words}", apply(patient.home))
+    for words, resource in refused:
+        fix = _FOR_PATCHES.format(resource) if resource in patched else apply(patient.home)
+        yield Finding("permissions", Level.FAIL, f"{user} may not {words}", fix)
     if not unknown and not refused:
         yield Finding("permissions", Level.OK, f"{user} may do all {len(answers)} things that it needs")
 
@@ -50,6 +64,22 @@ async def permissions(patient: Patient) -> Findings:
 def _rights(home: Home) -> Iterator[tuple[Right, str]]:
     yield from ((right, "") for right in (*OPERATOR, *OPERATOR_CLUSTER))
     yield from ((right, home.namespace) for right in OPERATOR_HOME)
+
+
+async def _patches(patient: Patient) -> list[tuple[Right, str]]:
+    """What the targets of type `patches` need, whose kinds the operator's own roles do not have."""
+    found = await patient.asker.get(PLANS.path())
+    rights: dict[tuple[Right, str], None] = {}
+    for plan in found.body.get("items", ()) if found.ok else ():
+        for target in plan["spec"]["targets"]:
+            if target["type"] == "patches":
+                wanted = target.get("parameters", {})
+                group = group_of(str(wanted.get("apiVersion", "")))
+                right = Right(group, str(wanted.get("resource", "")), VERBS)
+                chosen = wanted.get("namespace", {})
+                for place in (*chosen.get("literals", ()), *([""] if chosen.get("selector") else [])):
+                    rights[right, place] = None
+    return list(rights)
 
 
 def _questions(right: Right, namespace: str) -> Iterator[dict[str, str]]:

@@ -38,19 +38,19 @@ def _name(answer: Answer) -> str:
 
 async def version(patient: Patient) -> Findings:
     found = await patient.asker.get("/version")
-    told = found.body.get("gitVersion", "") if isinstance(found.body, dict) else ""
-    numbers = re.match(r"v(\d+)\.(\d+)", told)
+    version = found.body.get("gitVersion", "") if isinstance(found.body, dict) else ""
+    numbers = re.match(r"v(\d+)\.(\d+)", version)
     if not numbers:
         yield Finding("version", Level.SKIP, f"the cluster does not tell its version: {found.message}")
         return
     oldest = ".".join(map(str, OLDEST_KUBERNETES))
     if (int(numbers[1]), int(numbers[2])) >= OLDEST_KUBERNETES:
-        yield Finding("version", Level.OK, f"Kubernetes {told}")
+        yield Finding("version", Level.OK, f"Kubernetes {version}")
     else:
         yield Finding(
             "version",
             Level.FAIL,
-            f"Kubernetes {told}, which has no ValidatingAdmissionPolicies to rely on",
+            f"Kubernetes {version}, which has no ValidatingAdmissionPolicies to rely on",
             f"Upgrade the cluster to {oldest} or later.",
         )
 
@@ -63,11 +63,11 @@ async def clock(patient: Patient) -> Findings:
     # The header was written somewhere between question and answer, and cut to the second.
     skew = (patient.now() - found.date).total("seconds")
     skew = max(0.0, skew - found.lasted - 1) if skew > 0 else skew
-    told = (
+    offset = (
         f"this machine's clock is {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} the API server's"
     )
     if abs(skew) < _NOTABLE_SKEW:
         yield Finding("clock", Level.OK, "this machine and the API server agree on the time")
     else:
         level = Level.FAIL if abs(skew) >= _BAD_SKEW else Level.WARN
-        yield Finding("clock", level, told, "Let chrony or systemd-timesyncd set the clocks of both.")
+        yield Finding("clock", level, offset, "Let chrony or systemd-timesyncd set the clocks of both.")

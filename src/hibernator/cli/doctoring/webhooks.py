@@ -10,7 +10,7 @@ from cryptography.exceptions import InvalidSignature
 from whenever import Instant, TimeDelta
 
 from hibernator.admission.certificates import Pair, from_data
-from hibernator.admission.secret import NAME
+from hibernator.admission.keyrings import NAME
 from hibernator.admission.webhooks.configurations import MUTATING, NAME as WEBHOOKS, VALIDATING
 from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS, SECRETS, Secret
 from hibernator.api.kind import Kind
@@ -52,7 +52,7 @@ async def webhooks(patient: Patient) -> Findings:
         yield Finding("webhooks", Level.SKIP, saw, "Run the doctor as a user who may create scalers.")
         return
     fix = f"See whether the operator runs and is ready: {logs}"
-    if not await _anybody(patient, conversion["webhook"]["clientConfig"]):
+    if not await _has_ready_pod(patient, conversion["webhook"]["clientConfig"]):
         fix = (
             f"Nothing answers behind {where}. Start the operator; if it is gone for good, run `hibernator "
             "detach`."
@@ -113,7 +113,7 @@ def _trusted(conversion: dict[str, Any], served: Pair) -> bool:
 
 
 async def _registered(patient: Patient, kind: Kind[Any]) -> bool:
-    """Whether the configuration is there; true where that cannot be told."""
+    """Whether the configuration exists; true where that is unknown."""
     return not (await patient.asker.get(kind.path("", WEBHOOKS))).missing
 
 
@@ -131,8 +131,8 @@ def _without_path(message: str, client: dict[str, Any]) -> str:
     return message.replace(path, "/…") if path.strip("/") else message
 
 
-async def _anybody(patient: Patient, client: dict[str, Any]) -> bool:
-    """Whether a ready pod is behind the Service; true where that cannot be told."""
+async def _has_ready_pod(patient: Patient, client: dict[str, Any]) -> bool:
+    """Whether the Service has a ready pod; true where that is unknown."""
     if not (service := client.get("service")):
         return True
     selector = f"labelSelector=kubernetes.io/service-name={service['name']}"

@@ -9,6 +9,7 @@ import msgspec
 
 from hibernator.api import timewindowscaler_v1beta1 as v1beta1
 from hibernator.api.checks import check_document
+from hibernator.api.exceptionpolicy import ExceptionPolicySpec
 from hibernator.api.hibernateplan import Schedule
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
@@ -23,6 +24,7 @@ from hibernator.cli.offline.migrate import (
     migrated,
     order,
 )
+from hibernator.decisions.exceptionpolicy_problems import check_policy_spec
 from hibernator.schedule.problems import check_exception, check_scaler_beta, check_schedule
 
 T = TypeVar("T")
@@ -134,6 +136,9 @@ _TIMED = {
     "ScheduleException": _Timed(
         "spec", lambda document: document.part("spec"), ScheduleExceptionSpec, check_exception
     ),
+    "ExceptionPolicy": _Timed(
+        "spec", lambda document: document.part("spec"), ExceptionPolicySpec, check_policy_spec
+    ),
     "TimeWindowScaler": _Timed("spec", scalers.as_v1beta1, v1beta1.TimeWindowScalerSpec, check_scaler_beta),
 }
 
@@ -171,8 +176,10 @@ def _problems(document: Document) -> list[Problem]:
     if has_exceptions(document):
         fix = f"Run: {order(document)}"
         about_time.append(Problem(PATH, None, "exceptions are objects of their own, beside the plan", fix))
-    told = {problem.path for problem in about_time}
-    about_shape = [problem for problem in check_document(modern.document.value) if problem.path not in told]
+    reported = {problem.path for problem in about_time}
+    about_shape = [
+        problem for problem in check_document(modern.document.value) if problem.path not in reported
+    ]
     return about_shape + about_time
 
 

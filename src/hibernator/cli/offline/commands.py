@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from hibernator.cli.options import FORMS, ClusterOptions, Everywhere, spread
+from hibernator.cli.options import ClusterOptions, Everywhere, spread
+from hibernator.schedule.errors import FORMS
 
 Files = Annotated[
     list[str],
@@ -106,9 +107,9 @@ def simulate(
 
 
 def validate(filename: Files) -> None:
-    """Find every mistake in files before a cluster sees them.
+    """Check files for mistakes, without a cluster.
 
-    Each mistake is told with its file, document, field, value and fix. The exit code is 1 if there is one.
+    Each mistake is shown with its file, document, field, value and fix. The exit code is 1 if there is one.
 
     `hibernator validate -f plans/`
 
@@ -136,7 +137,7 @@ def explain(
         ),
     ] = None,
 ) -> None:
-    """Say in words why something is asleep or awake, and when that changes.
+    """Explain why something is asleep or awake, and when that changes.
 
     `hibernator explain dev -f plans/`
 

@@ -20,7 +20,7 @@ from hibernator.cli.offline.downscaler_scopes import PREFIX, annotations
 from hibernator.cli.offline.drafts import LAST_APPLIED, Draft, as_written, is_from_a_cluster
 from hibernator.cli.offline.loading.documents import OLD_GROUP, Document, Mistake, load
 from hibernator.cli.offline.loading.yaml_documents import write
-from hibernator.cli.offline.migrate import is_old, migrated
+from hibernator.cli.offline.migrate import has_cron_lines, is_old, migrated
 from hibernator.cli.offline.out import counted, refuse
 from hibernator.schedule.cron import convert_schedule_to_cron
 from hibernator.schedule.errors import ScheduleError
@@ -117,8 +117,8 @@ class _Converter:
             return self._redrafted(draft)
         if self._to is Format.OFF_HOURS and is_old(document):
             return self._to_off_hours(document)
-        if self._to is Format.CRON and document.is_a("HibernatePlan") and not is_old(document):
-            return self._to_cron(document)
+        if self._to is Format.CRON and document.is_a("HibernatePlan") and not has_cron_lines(document):
+            return self._to_cron(migrated(document).document)
         if is_from_a_cluster(document):
             self._unconcerned += 1
             return []

@@ -9,13 +9,15 @@ from typing import Any
 from rich.text import Text
 from whenever import Instant
 
-from hibernator.cli import times
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.offline import out
 from hibernator.cli.offline.commands import DiffOutput
-from hibernator.cli.offline.pictures import contract
-from hibernator.cli.offline.pictures.ink import Ink, words
-from hibernator.cli.offline.pictures.strips import (
+from hibernator.cli.offline.ranges import Range, years_of
+from hibernator.cli.offline.setting import read_scene
+from hibernator.pictures import contract
+from hibernator.pictures.ink import Ink, words
+from hibernator.pictures.resource import Resource
+from hibernator.pictures.strips import (
     Change,
     Strip,
     changes,
@@ -25,12 +27,10 @@ from hibernator.cli.offline.pictures.strips import (
     strip,
     totals,
 )
-from hibernator.cli.offline.pictures.terminal import render_changes
-from hibernator.cli.offline.ranges import Range, years_of
-from hibernator.cli.offline.scene import Resource
-from hibernator.cli.offline.setting import read_scene
+from hibernator.pictures.terminal import render_changes
+from hibernator.schedule import times
 from hibernator.schedule.ticks import HOUR, to_instant
-from hibernator.schedule.verdicts import State
+from hibernator.schedule.timeline import State
 from hibernator.schedule.zones import Zone, local_text
 
 

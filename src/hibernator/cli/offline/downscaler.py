@@ -153,7 +153,7 @@ def _workload(draft: Draft, namespace: _Namespace) -> None:
     elif own.exclude:
         _keep_awake(draft, "was excluded")
     elif namespace.draft and namespace.draft.problems:
-        return  # what it has of its own cannot be told before its Namespace is mended
+        return  # its own hours are unknown until its Namespace is correct
     elif own.hours or own.replicas is not None or own.until:
         _own_hours(draft, own, namespace)
 
@@ -174,7 +174,7 @@ def _own_hours(draft: Draft, own: Scope, namespace: _Namespace) -> None:
         draft.refuse(
             "metadata.namespace",
             None,
-            "it is missing, and a plan names the namespaces in which it looks",
+            "it is missing, and a plan names the namespaces of its targets",
             "Write the namespace that it is applied to.",
         )
     elif when := _schedule(draft, sleep):

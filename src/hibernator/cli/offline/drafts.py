@@ -53,7 +53,7 @@ class Draft:
 
     @property
     def written_namespace(self) -> str:
-        """The namespace, if the document names it; where it does not, nobody knows where it is applied."""
+        """The namespace, if the document names one; otherwise it is unknown where it is applied."""
         found = self.document.part("metadata", "namespace")
         return found if isinstance(found, str) else ""
 
@@ -110,14 +110,19 @@ def schedule(zone: str, windows: Sequence[OffHourWindow]) -> dict[str, Any]:
 def plan(
     metadata: dict[str, Any],
     when: Mapping[str, Any],
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, Any] | None,
+    more: Sequence[Mapping[str, Any]] = (),
     **spec: Any,
 ) -> dict[str, Any]:
-    """A plan with one target."""
-    target = {"name": "workloads", "type": "workloadscaler", "parameters": dict(parameters)}
+    """A plan with a target for workloads, if there are parameters for it, and those besides."""
+    target = {"name": "workloads", "type": "workloadscaler", "parameters": dict(parameters or {})}
     return {
         "apiVersion": PLANS.api_version,
         "kind": PLANS.kind,
         "metadata": metadata,
-        "spec": {"schedule": dict(when), "targets": [target], **spec},
+        "spec": {
+            "schedule": dict(when),
+            "targets": [*([target] if parameters else []), *map(dict, more)],
+            **spec,
+        },
     }

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 from whenever import Instant
 
-from hibernator.cli import times
 from hibernator.cli.offline import out
-from hibernator.cli.offline.pictures.ink import words
-from hibernator.cli.offline.pictures.terminal import wrapped
 from hibernator.cli.offline.ranges import years_of
-from hibernator.cli.offline.scene import Resource
 from hibernator.cli.offline.source import Source
-from hibernator.cli.offline.spells import Spell, spell
+from hibernator.pictures.ink import words
+from hibernator.pictures.resource import Resource
+from hibernator.pictures.spells import Spell, spell
+from hibernator.pictures.terminal import wrapped
+from hibernator.schedule import times
 from hibernator.schedule.ticks import DAY, HOUR, MINUTE, from_instant
 from hibernator.schedule.timeline import Rule
 from hibernator.schedule.zones import Zone, local_text
@@ -68,12 +68,12 @@ def _rules(rules: Sequence[Rule]) -> Iterator[str]:
 
 def _proposals(resource: Resource, moment: Instant) -> Iterator[str]:
     held = resource.timeline.at(moment).value
-    for bent, timeline in resource.proposals:
+    for exception, timeline in resource.proposals:
         answer = timeline.at(moment)
         effect = (
             f"it would be {words(answer.value)} now" if answer.value != held else "nothing would change now"
         )
-        yield f"exception {bent.name} ({bent.spec.type}) is {bent.standing}; with it, {effect}"
+        yield f"exception {exception.name} ({exception.spec.type}) is {exception.standing}; with it, {effect}"
 
 
 def _section(title: str, entries: Sequence[str] | Iterator[str], width: int) -> Iterator[Text]:

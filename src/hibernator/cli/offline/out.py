@@ -11,7 +11,7 @@ from rich.text import Text
 from hibernator.api.structural import show
 from hibernator.cli.exits import CliError
 from hibernator.cli.offline.loading.documents import Mistake
-from hibernator.cli.offline.pictures.ink import ASCII, UNICODE, Ink
+from hibernator.pictures.ink import ASCII, UNICODE, Ink
 
 
 def console(width: int | None) -> Console:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from whenever import Instant
 
 from hibernator.cli.exits import CliError, Exit
-from hibernator.cli.spoken import shown
-from hibernator.cli.times import Moment
-from hibernator.schedule.daysoff import years_around
+from hibernator.schedule.holidays import years_around
+from hibernator.schedule.spoken import shown
+from hibernator.schedule.times import Moment
 
 MAX_DAYS = 5 * 366
 

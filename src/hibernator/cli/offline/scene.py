@@ -6,19 +6,27 @@ such as an exception whose plan is not among the files, becomes a note.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import lru_cache
 
-from hibernator.api.hibernateplan import PlanHolidays, Schedule
+from whenever import Instant
+
+from hibernator.api.hibernateplan import PLANS, PlanHolidays, Schedule
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
+from hibernator.api.structural import guess
 from hibernator.api.timewindowscaler import ScalerHolidays
 from hibernator.cli.offline import scalers
+from hibernator.cli.offline.governed import foretold_of
 from hibernator.cli.offline.loading.documents import Document
-from hibernator.schedule.conflicts import governed, reach_of
-from hibernator.schedule.daysoff import DaysOff
-from hibernator.schedule.holidays import Holidays, load_holidays
-from hibernator.schedule.plan import PlanTimeline
-from hibernator.schedule.scaler import ScalerTimeline
+from hibernator.pictures.resource import (
+    PROPOSED,
+    Resource,
+    ShownException,
+    Standing,
+    plan_resource,
+    standing_from,
+)
+from hibernator.schedule.exceptions import governed, reach_of
+from hibernator.schedule.holidays import DaysOff, Holidays, load_holidays
 from hibernator.schedule.ticks import from_datetime
 from hibernator.schedule.zones import Zone, local_text, zone_of
 
@@ -39,66 +47,12 @@ def text_data(config_map: Document) -> dict[str, str]:
 
 @lru_cache(maxsize=256)
 def _read(entries: tuple[tuple[str, str], ...], first: int, end: int) -> DaysOff:
-    from hibernator.controllers.daysoff_reading import read_now  # only where there are holidays to read
+    from hibernator.controllers.daysoff_reader import read_now  # only where there are holidays to read
 
     return read_now(dict(entries), range(first, end))
 
 
 Block = PlanHolidays | ScalerHolidays | None
-
-
-class Standing(StrEnum):
-    """What an exception does to its plan, as far as its document shows."""
-
-    BENDS = "in force"
-    WAITS = "waiting for another exception"
-    PENDING = "pending approval"
-    DRAFT = "a draft"
-    REJECTED = "rejected"
-    CANCELLED = "cancelled"
-    EXPIRED = "expired before it was approved"
-
-
-_PROPOSED = {Standing.PENDING, Standing.DRAFT}
-
-
-@dataclass(frozen=True, slots=True)
-class Bent:
-    """An exception beside its plan."""
-
-    name: str
-    spec: ScheduleExceptionSpec
-    standing: Standing
-
-
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """Something that has a timeline."""
-
-    kind: str
-    namespace: str
-    name: str
-    timeline: PlanTimeline | ScalerTimeline
-    holidays: Holidays
-    holiday_mode: str = "ignore"
-    exceptions: tuple[Bent, ...] = ()
-    proposals: tuple[tuple[Bent, PlanTimeline], ...] = ()  # the plan as it would be, were that one approved
-
-    @property
-    def is_plan(self) -> bool:
-        return isinstance(self.timeline, PlanTimeline)
-
-    @property
-    def zone(self) -> Zone:
-        return self.timeline.zone
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        return self.kind, self.namespace, self.name
-
-    @property
-    def title(self) -> str:
-        return f"{self.kind} {self.namespace}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +74,11 @@ class _Builder:
         self._documents = documents
         self._maps = {each.key: each for each in documents if each.is_a("ConfigMap")}
         self._exceptions: dict[tuple[str, str], list[Document]] = {}
+        self._held: set[str] = set()  # exceptions that a policy does not let through by themselves
+        if any(each.is_a("ExceptionPolicy") for each in documents):
+            for key, is_held, said in foretold_of(documents, Instant.now()):
+                self._held |= {key} if is_held else set()
+                self.notes.append(said)
         for each in documents:
             if each.is_a("ScheduleException"):
                 plan = str(each.part("spec", "planRef", "name"))
@@ -135,32 +94,24 @@ class _Builder:
             for each in lonely:
                 self.notes.append(
                     f"{each.title} is left out: its plan {namespace}/{plan} is not among the files."
+                    f"{self._meant(namespace, plan)}"
                 )
+
+    def _meant(self, namespace: str, plan: str) -> str:
+        beside = (one.name for one in self._documents if one.is_a(PLANS.kind) and one.namespace == namespace)
+        meant = guess(plan, beside)
+        return f" Did you mean {meant}?" if meant else ""
 
     def _plan(self, document: Document) -> Resource:
         schedule = document.typed(Schedule, "spec", "schedule")
-        filed = self._bent(self._exceptions.pop((document.namespace, document.name), []))
-        bent = tuple(self._in_line(filed, zone_of(schedule.timezone)))
-        in_force = [(each.name, each.spec) for each in bent if each.standing is Standing.BENDS]
+        filed = self._shown(self._exceptions.pop((document.namespace, document.name), []))
+        exceptions = tuple(self._in_line(filed, zone_of(schedule.timezone)))
         holidays = self._holidays(document, schedule.holidays)
         if document.part("spec", "suspend") is True:
             self.notes.append(
                 f"{document.title} is suspended: until it goes on, nothing follows this schedule."
             )
-        return Resource(
-            document.kind,
-            document.namespace,
-            document.name,
-            PlanTimeline(schedule, in_force, holidays),
-            holidays,
-            schedule.holidays.mode if schedule.holidays else "ignore",
-            bent,
-            tuple(
-                (each, PlanTimeline(schedule, [*in_force, (each.name, each.spec)], holidays))
-                for each in bent
-                if each.standing in _PROPOSED
-            ),
-        )
+        return plan_resource(document.namespace, document.name, schedule, holidays, exceptions)
 
     def _scaler(self, document: Document) -> Resource:
         spec = scalers.decoded(document)
@@ -184,20 +135,22 @@ class _Builder:
             spec.holidays.mode if spec.holidays else "ignore",
         )
 
-    def _bent(self, documents: Iterable[Document]) -> tuple[Bent, ...]:
+    def _shown(self, documents: Iterable[Document]) -> tuple[ShownException, ...]:
         """The exceptions of a plan, the older first, because of those that conflict only one holds."""
         found = []
         for document in sorted(documents, key=age):
             spec = document.typed(ScheduleExceptionSpec, "spec")
             standing = standing_of(document, spec)
-            if standing is not Standing.BENDS and standing not in _PROPOSED:
+            if standing is Standing.IN_FORCE and f"{document.namespace}/{document.name}" in self._held:
+                standing = Standing.PENDING
+            if standing is not Standing.IN_FORCE and standing not in PROPOSED:
                 self.notes.append(f"{document.title} changes nothing: it is {standing}.")
-            found.append(Bent(document.name, spec, standing))
+            found.append(ShownException(document.name, spec, standing))
         return tuple(found)
 
-    def _in_line(self, filed: Sequence[Bent], zone: Zone) -> Iterator[Bent]:
+    def _in_line(self, filed: Sequence[ShownException], zone: Zone) -> Iterator[ShownException]:
         """The same, where one that conflicts with an older one is said to wait, and never has its turn."""
-        in_force = [each for each in filed if each.standing is Standing.BENDS]
+        in_force = [each for each in filed if each.standing is Standing.IN_FORCE]
         spans = governed([reach_of(each.spec, zone) for each in in_force])
         turns = dict(zip((each.name for each in in_force), spans, strict=True))
         for each in filed:
@@ -241,17 +194,11 @@ def age(document: Document) -> tuple[str, str]:
 
 
 def standing_of(document: Document, spec: ScheduleExceptionSpec) -> Standing:
-    """Where an exception is: as its status says, or where it will be once the cluster has seen it."""
-    state, applied_at = document.part("status", "state"), document.part("status", "appliedAt")
-    if spec.cancelled or state == "Cancelled":
-        return Standing.CANCELLED
-    if state == "Rejected":
-        return Standing.REJECTED
-    if spec.draft:
-        return Standing.DRAFT
-    agreed = document.part("status", "approvalState") == "Approved"
-    if state in {"Active", "Approved"} or not spec.approval_required or (agreed and state == "Pending"):
-        return Standing.BENDS
-    if state == "Expired":
-        return Standing.BENDS if applied_at else Standing.EXPIRED
-    return Standing.PENDING
+    """Where an exception is, as far as its document shows."""
+    state, approval = document.part("status", "state"), document.part("status", "approvalState")
+    return standing_from(
+        spec,
+        state if isinstance(state, str) else None,
+        approval if isinstance(approval, str) else None,
+        document.part("status", "appliedAt"),
+    )

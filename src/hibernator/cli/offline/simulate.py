@@ -2,14 +2,14 @@
 
 from whenever import Instant
 
-from hibernator.cli import times
 from hibernator.cli.offline import out
 from hibernator.cli.offline.commands import Output
-from hibernator.cli.offline.pictures import contract, svg, terminal
-from hibernator.cli.offline.pictures.strips import Strip, strip
 from hibernator.cli.offline.ranges import Range, years_of
 from hibernator.cli.offline.scene import Scene
 from hibernator.cli.offline.source import Source
+from hibernator.pictures import contract, svg, terminal
+from hibernator.pictures.strips import Strip, strip
+from hibernator.schedule import times
 
 DAYS = 14
 
@@ -32,7 +32,7 @@ def run(
         case Output.SVG:
             out.data(svg.render(strips))
         case Output.ICS:
-            from hibernator.cli.offline.pictures import ics  # the calendar library is slow to import
+            from hibernator.pictures import ics  # the calendar library is slow to import
 
             out.data(ics.render(strips))
         case Output.TEXT:

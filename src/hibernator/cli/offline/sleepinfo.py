@@ -13,6 +13,7 @@ from hibernator.api.structural import guess
 from hibernator.api.windows import OffHourWindow
 from hibernator.cli.offline.drafts import Draft, metadata_of, plan, schedule
 from hibernator.cli.offline.loading.documents import Document
+from hibernator.cli.offline.sleepinfo_patches import patches
 from hibernator.schedule.cron import lines_to_off_hours
 from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.zones import zone_of
@@ -60,11 +61,12 @@ def _convert(draft: Draft, drafts: Sequence[Draft]) -> None:
     if draft.problems:
         return
     kinds = [kind for name, (kind, default) in _KINDS.items() if spec.get(name, default)]
-    if not kinds:
+    if not kinds and not spec.get("patches"):
         draft.refuse(
             "spec", None, "nothing of it sleeps: all kinds are switched off", "Remove the SleepInfo."
         )
-    selector = _selector(draft, spec, kinds, drafts)
+    patched = list(patches(draft, spec, {name: kind for name, (kind, _) in _KINDS.items() if kind in kinds}))
+    selector = _selector(draft, spec, [*kinds, *(one.kind for one in patched)], drafts)
     windows = _windows(draft, spec)
     if draft.problems:
         return
@@ -74,8 +76,10 @@ def _convert(draft: Draft, drafts: Sequence[Draft]) -> None:
         "includedGroups": kinds,
         **({"workloadSelector": selector} if selector else {}),
     }
-    draft.make(plan(metadata_of(draft.document), when, parameters))
+    targets = [one.target(draft.written_namespace, selector) for one in patched]
+    draft.make(plan(metadata_of(draft.document), when, parameters if kinds else None, targets))
     draft.notes.append(f"{draft.document.title} became the HibernatePlan of the same name.")
+    draft.notes += [note for one in patched for note in one.notes()]
     if "StatefulSet" in kinds and "suspendStatefulSets" not in spec:
         draft.notes.append(
             "Its StatefulSets sleep too, as with kube-green since 0.6. To leave them awake, remove "
@@ -105,14 +109,6 @@ def _shape(draft: Draft, spec: Mapping[str, Any]) -> Iterator[Problem]:
     for name, fix in _NEEDED.items():
         if not spec.get(name):
             yield Problem(f"spec.{name}", None, "it is missing", fix)
-    if spec.get("patches"):
-        yield Problem(
-            "spec.patches",
-            None,
-            "patches have no equivalent: a plan knows how each kind sleeps",
-            "Remove them. Afterwards add kinds with a scale subresource, such as rollouts.argoproj.io, to "
-            "includedGroups of the plan.",
-        )
 
 
 def _windows(draft: Draft, spec: Mapping[str, Any]) -> tuple[OffHourWindow, ...]:

@@ -10,11 +10,11 @@ from hibernator.api.hibernateplan import Schedule
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
 from hibernator.cli.offline.loading.documents import Document, Mistake
-from hibernator.cli.offline.scene import Standing, age, days_off, standing_of, text_data
-from hibernator.schedule.conflicts import overlap
+from hibernator.cli.offline.scene import age, days_off, standing_of, text_data
+from hibernator.pictures.resource import Standing
 from hibernator.schedule.errors import ScheduleError
-from hibernator.schedule.hints import exception_hints, schedule_hints
-from hibernator.schedule.problems import check_exception
+from hibernator.schedule.exceptions import overlap
+from hibernator.schedule.problems import check_exception, exception_hints, schedule_hints
 from hibernator.schedule.zones import zone_of
 
 
@@ -45,7 +45,7 @@ def rivals(documents: Sequence[Document]) -> Iterator[Mistake]:
     by_plan: dict[tuple[str, Any], list[tuple[Document, ScheduleExceptionSpec]]] = {}
     for document in sorted((each for each in documents if each.is_a("ScheduleException")), key=age):
         spec = _decoded(document)
-        if spec and standing_of(document, spec) is Standing.BENDS:
+        if spec and standing_of(document, spec) is Standing.IN_FORCE:
             by_plan.setdefault((document.namespace, spec.plan_ref.name), []).append((document, spec))
     for (namespace, plan), found in by_plan.items():
         zone = _zone(zones.get((namespace, plan)))

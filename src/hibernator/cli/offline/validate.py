@@ -52,5 +52,5 @@ def _summary(ours: Sequence[Document]) -> str:
 
 
 def _kinds(documents: Sequence[Document]) -> str:
-    numbers = Counter(document.kind or "no kind" for document in documents)
+    numbers = Counter(document.kind or "without a kind" for document in documents)
     return ", ".join(f"{number} {kind}" for kind, number in sorted(numbers.items()))

@@ -1,6 +1,6 @@
 """The documents behind `-f`, each with the place it came from, and what could not be read.
 
-Nothing here raises for what stands in a file: a mistake is a value, so that all of them can be told at once.
+Nothing here raises for the content of a file: a mistake is a value, so that all of them are reported at once.
 """
 
 import re
@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from hibernator.api.exceptionpolicy import EXCEPTION_POLICIES
 from hibernator.api.hibernateplan import PLANS
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import EXCEPTIONS
@@ -22,6 +23,7 @@ OLD_GROUP = "hibernator.ardikasaputro.io"
 GROUPS = {
     PLANS.kind: (PLANS.group, OLD_GROUP),
     EXCEPTIONS.kind: (EXCEPTIONS.group, OLD_GROUP),
+    EXCEPTION_POLICIES.kind: (EXCEPTION_POLICIES.group,),
     SCALERS.kind: (SCALERS.group,),
     "ConfigMap": ("",),
 }
@@ -71,7 +73,7 @@ class Document:
     place: Position
     lines: dict[str, int]
     prefix: str = ""  # where in the YAML document the object begins: `items[3]` in a List
-    text: str = ""  # as it was written, where it can be told apart from the rest of its file
+    text: str = ""  # as it was written, where it can be cut out of its file
 
     @property
     def kind(self) -> str:

@@ -147,7 +147,7 @@ class _Reader:
         if len(self._open) >= MAX_DEPTH:
             raise self._fail(f"fields are nested more than {MAX_DEPTH} levels deep", event)
         if self._awaits_key():
-            raise self._fail("a key must be a word, not a list or a mapping", event)
+            raise self._fail("a key must be text, not a list or a mapping", event)
         path = self._next_path()
         self._lines.setdefault(path, self._line(event))
         into: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
@@ -195,7 +195,7 @@ class _Reader:
             return
         key = _key(value)
         if key is None:
-            raise self._fail("a key must be a word, and this one is empty", event)
+            raise self._fail("a key must be text, and this one is empty", event)
         if key in mapping.key_lines:
             first = mapping.key_lines[key]
             raise self._fail(
@@ -294,7 +294,7 @@ _SMALLEST, _BIGGEST = -(2**63), 2**64 - 1
 
 
 def plain(text: str) -> Scalar:
-    """The value of a word without quotes."""
+    """The value of a scalar without quotes."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":

@@ -1,7 +1,7 @@
-"""What the operator makes of somebody's decision, so that nobody walks away from one that does not count.
+"""Waits until the operator has processed a decision, so that the approver learns whether it counts.
 
-Who may write a decision is known to the API server. Whether it counts is for the operator to say, which alone
-knows addresses and roles: it is waited for a little, and not longer.
+The API server decides who may write a decision. Only the operator knows whether it counts, because it knows
+addresses and roles. The command waits a few seconds for that, and not longer.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,7 @@ from hibernator.cli.cluster import Session
 from hibernator.cli.exits import CliError
 from hibernator.cli.leader import until
 from hibernator.decisions.conditions import find
+from hibernator.decisions.scheduleexception_request import seats_of
 from hibernator.decisions.scheduleexception_status import READY
 from hibernator.kube.client import Client
 
@@ -23,8 +24,8 @@ LONGEST_SECONDS: Final = 5.0
 _HEARD: Final = frozenset({"approved", "rejected", "refused"})
 
 
-async def heard(session: Session, name: str, user: str) -> str:
-    """How the exception stands after somebody's word; raises `CliError` where that does not count."""
+async def outcome(session: Session, name: str, user: str) -> str:
+    """How the exception stands after this user's decision; raises `CliError` where that does not count."""
     view = f"`hibernator exception view {name}{session.options}`"
     answer = f"The operator does not say yet whether that counts: see {view}."
 
@@ -56,16 +57,16 @@ def _is_under_way(exception: ScheduleException) -> bool:
 
 
 def _entry(exception: ScheduleException, user: str) -> HistoryEntry | None:
-    """The last that the operator noted down of somebody's word, if it has heard it."""
-    told = reversed(exception.status.history)
-    return next((entry for entry in told if entry.actor == user and entry.action in _HEARD), None)
+    """The newest entry of the history about this user's decision, if the operator has processed it."""
+    newest_first = reversed(exception.status.history)
+    return next((entry for entry in newest_first if entry.actor == user and entry.action in _HEARD), None)
 
 
 def _answer(exception: ScheduleException, entry: HistoryEntry, view: str) -> str:
     if entry.action != "refused":
         return f"{exception.status.state}: {exception.status.message}"
     reason, _, message = entry.reason.partition(": ")
-    roles = exception.spec.approval_required_roles
+    roles = sorted({seat.name for seat in seats_of(exception) if seat.kind == "role"})
     hint = f"See {view}."
     if reason == "NotAsked" and roles:
         hint = f"Ask an administrator for the role {' or '.join(roles)}: the operator's ConfigMap has them."
