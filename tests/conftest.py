@@ -19,4 +19,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-pytest_plugins = ["support.cluster", "support.faultproxy", "support.measured"]
+pytest_plugins = [
+    "support.cluster",
+    "support.faultproxy",
+    "support.measured",
+    "support.peers",
+    "support.chromium",
+]

@@ -62,6 +62,16 @@ def test_staging_modules_get_the_versions_that_their_parent_asks_for(workshop: W
     assert "example.org/x" not in go_mod
 
 
+def test_all_modules_agree_on_versions_so_that_nothing_is_compiled_twice(workshop: Workshop) -> None:
+    folder = build(["etcd", "kwok"], PlainReporter(), workshop.environment)
+    files = {(folder / name).read_text(encoding="utf-8") for name in ("etcd", "kwok")}
+    assert len(files) == 1
+    (go_mod,) = files
+    assert "go 1.26.0" in go_mod, "what the most demanding of them asks for"
+    assert all(f"require {path} v" in go_mod for path in ("go.etcd.io/etcd/server/v3", "sigs.k8s.io/kwok"))
+    assert "replace k8s.io/api => k8s.io/api v0.36.3" in go_mod
+
+
 def test_binaries_know_their_version(workshop: Workshop) -> None:
     build(["kubectl"], PlainReporter(), workshop.environment)
     flags = next(call["arguments"] for call in workshop.calls() if call["arguments"][0] == "build")

@@ -52,7 +52,9 @@ def test_a_detached_one_stays_and_a_killed_one_is_cleared_away(command: Command,
     directory = Path(command.environment["HIBERNATOR_CACHE"]) / "controlplane" / "up"
     os.kill(_supervisor(directory), signal.SIGKILL)
     wait_until_free(Layout(directory).lock)
-    assert "KUBECONFIG" not in command.run("env").stdout
+    gone = command.run("env")
+    assert "KUBECONFIG" not in gone.stdout
+    assert "note: no control plane is up, so that KUBECONFIG stays what it is." in gone.stderr
 
     again = up()
     assert processes_in(directory) == EVERYTHING
@@ -99,7 +101,7 @@ def test_an_interrupted_start_leaves_nothing(binaries: Binaries, tmp_path: Path)
     assert not directory.exists()
 
 
-def test_a_port_that_somebody_takes_first_is_given_up_for_another(binaries: Binaries, tmp_path: Path) -> None:
+def test_a_port_that_someone_takes_first_is_given_up_for_another(binaries: Binaries, tmp_path: Path) -> None:
     directory = tmp_path / "here"
     paths = {name: str(path) for name, path in binaries.paths.items()}
     spec = msgspec.json.encode(Spec(str(directory), paths, outlives_owner=True)).decode()
@@ -107,8 +109,8 @@ def test_a_port_that_somebody_takes_first_is_given_up_for_another(binaries: Bina
         port = taken.getsockname()[1]
         unlucky = (
             "from hibernator.controlplane import supervisor\n"
-            f"ports = iter([{port}, supervisor._free_port()])\n"
-            "supervisor._free_port = lambda: next(ports)\n"
+            f"ports = iter([{port}, supervisor.free_port()])\n"
+            "supervisor.free_port = lambda: next(ports)\n"
             "supervisor.main()\n"
         )
         subprocess.run([sys.executable, "-c", unlucky, spec], check=True, stdout=subprocess.DEVNULL)

@@ -10,6 +10,7 @@ from hibernator.controllers import remediation
 from hibernator.decisions import (
     aianalysis,
     connectors,
+    exceptionpolicy_status,
     remediationapprovalrequest,
     remediationrequest,
     timewindowscaler_case,
@@ -27,6 +28,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "events.md"
         ("HibernatePlan", get_args(EventReason)),
         ("CloudProvider", get_args(connectors.Reason)),
         ("ScheduleException", get_args(Reason)),
+        ("ExceptionPolicy", get_args(exceptionpolicy_status.Reason)),
         ("AIAnalysis", get_args(aianalysis.EventReason)),
         ("RemediationRequest", get_args(remediationrequest.Reason)),
         ("RemediationApprovalRequest", get_args(remediationapprovalrequest.Reason)),

@@ -42,6 +42,9 @@ BY_PAGE: Final = {
         "tests/docs/test_every_block.py::test_make_knows_what_it_is_told_to_make",
         "tests/docs/test_first_minutes.py::test_what_the_readme_says_puts_a_deployment_to_sleep_and_wakes_it",
     ),
+    ("docs/guides/notifications.md", "js"): (
+        "tests/notifications/test_signature.py::test_the_receiver_of_the_guide_takes_what_we_sign_and_nothing_else",
+    ),
     ("docs/guides/approvals.md", "sh"): (f"{_SHELL}grace_agrees_and_heidi_does_not",),
     ("docs/guides/audit.md", "sh"): (
         f"{_AUDIT}the_trail_is_read_followed_exported_and_checked",
@@ -77,7 +80,10 @@ BY_PAGE: Final = {
         f"{_INSTALL}the_kustomize_base_is_applied_and_applied_again",
         f"{_INSTALL}what_kustomize_has_installed_moves_to_helm_and_stays_what_it_is",
     ),
-    ("docs/guides/install.md", "yaml"): (f"{_INSTALL}the_overlay_changes_the_image",),
+    ("docs/guides/install.md", "yaml"): (
+        f"{_INSTALL}the_overlay_changes_the_image",
+        "tests/packaging/test_chart_web.py::test_the_overlay_of_the_web_process_has_its_settings_and_a_way_in",
+    ),
     ("docs/guides/migrating.md", "sh"): (
         f"{_SHELL}old_files_are_converted_and_looked_at",
         f"{_SHELL}what_lives_in_a_cluster_is_converted_and_applied",
@@ -93,6 +99,16 @@ BY_PAGE: Final = {
     ("docs/guides/webhooks.md", "sh"): (f"{_SHELL}a_key_that_leaked_is_replaced_by_deleting_its_secret",),
     ("docs/guides/savings.md", "sh"): (f"{_AUDIT}savings_are_counted_by_plan_month_and_namespace",),
     ("docs/guides/savings.md", "yaml"): (f"{_AUDIT}savings_are_counted_by_plan_month_and_namespace",),
+    ("docs/guides/saml.md", "yaml"): (
+        "tests/docs/test_approving_pages.py::test_the_settings_for_saml_are_settings",
+    ),
+    ("docs/guides/slack.md", "yaml"): (
+        "tests/docs/test_slack.py::test_the_manifest_has_what_the_process_needs",
+        "tests/packaging/test_chart_web.py::test_the_values_for_slack_are_settings_and_their_files_are_mounted",
+    ),
+    ("docs/guides/single-sign-on.md", "yaml"): (
+        "tests/docs/test_single_sign_on.py::test_the_settings_of_a_provider_let_in_whom_it_says_to_be_of_the_company",
+    ),
     ("docs/guides/webhooks.md", "yaml"): (f"{_SHELL}the_setting_for_certificates_is_one",),
     ("docs/reference/commands.md", ""): (
         "tests/docs/test_every_block.py::test_every_command_of_the_reference_is_one",
@@ -140,7 +156,7 @@ def test_what_is_said_to_run_a_block_is_there(name: str) -> None:
     assert re.search(rf"^(async )?def {test}\(", (ROOT / file).read_text("utf-8"), re.MULTILINE)
 
 
-def test_what_nobody_runs_is_still_in_a_page() -> None:
+def test_what_no_one_runs_is_still_in_a_page() -> None:
     for command in NOBODY:
         assert [block for block in EVERY if block.text.startswith(command)]
 

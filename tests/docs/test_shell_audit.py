@@ -109,7 +109,7 @@ async def test_a_controller_records_as_the_page_says(tmp_path: Path) -> None:
         writing = asyncio.create_task(trail.run())
         try:
             await eval(code, names)  # noqa: S307  a page of ours
-            assert trail.has(names["told"].id)
+            assert trail.has(names["started"].id)
         finally:
             writing.cancel()
             await asyncio.wait([writing])

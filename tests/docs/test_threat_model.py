@@ -16,6 +16,7 @@ ACTORS = (
     "requester",
     "approver",
     "pod with nothing but the network",
+    "A person with a browser",
     "GitOps",
     "administrator of the audit database",
     "node of the operator",
@@ -34,7 +35,7 @@ def test_a_test_that_the_page_names_exists(file: str, name: str) -> None:
     assert name in functions_in(file)
 
 
-def test_every_promise_that_somebody_cannot_do_something_is_shown() -> None:
+def test_every_promise_that_someone_cannot_do_something_is_shown() -> None:
     promises = [line for line in PAGE.splitlines() if line.startswith("| cannot |")]
     assert promises
     assert [line for line in promises if "::test_" not in line] == []

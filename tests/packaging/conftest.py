@@ -1,18 +1,15 @@
 """A real helm, the kustomize base, and a control plane of these tests' own: they install into all of it."""
 
-import subprocess
 from collections.abc import Iterator
 
 import pytest
-import yaml
 
 from hibernator.controlplane.binaries import find_or_build
 from hibernator.controlplane.cluster import running
-from hibernator.controlplane.components import KUBECTL
 from hibernator.controlplane.progress import PlainReporter
 from hibernator.controlplane.versions import needed
 from support.cluster import ClusterInTest
-from support.helm import ROOT, Document, Helm
+from support.helm import ROOT, Document, Helm, kustomize
 from tools.gotools import HELM, tool
 
 
@@ -31,6 +28,9 @@ def empty_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterI
 
 @pytest.fixture(scope="session")
 def kustomized() -> list[Document]:
-    kubectl = find_or_build([KUBECTL], PlainReporter()).paths[KUBECTL]
-    done = subprocess.run([kubectl, "kustomize", ROOT / "config"], capture_output=True, text=True, check=True)
-    return [document for document in yaml.safe_load_all(done.stdout) if document]
+    return kustomize(ROOT / "config")
+
+
+@pytest.fixture(scope="session")
+def kustomized_web() -> list[Document]:
+    return kustomize(ROOT / "config" / "web")

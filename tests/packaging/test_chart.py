@@ -9,18 +9,13 @@ import pytest
 import yaml
 
 from hibernator import __version__
+from hibernator.executors.gcp.login import CONFIGURATION
 from hibernator.kube import election, manager
 from hibernator.operator.settings import Settings, settings
 from support.command import hibernator
-from support.helm import CHART, Document, Helm
+from support.helm import CHART, Document, Helm, key, one, plain
 
 POSTGRES = "--set=database.existingSecret.name=audit-database"
-
-
-def one(documents: list[Document], kind: str, name: str = "hibernator") -> Document:
-    found = [each for each in documents if each["kind"] == kind and each["metadata"]["name"] == name]
-    assert len(found) == 1, f"{kind} {name}: {len(found)}"
-    return found[0]
 
 
 def kinds(documents: list[Document]) -> set[str]:
@@ -54,7 +49,7 @@ def test_every_value_stands_in_values_yaml_with_its_default() -> None:
 
     def compare(values: dict[str, Any], schema: dict[str, Any], path: str) -> None:
         for name, part in schema["properties"].items():
-            if path + name in {"global", "settings"}:
+            if path + name in {"global", "settings", "web.settings"}:
                 continue
             assert name in values, f"{path}{name} has no default"
             if "properties" in part:
@@ -104,7 +99,11 @@ def test_ports_and_services_are_those_that_the_settings_name(helm: Helm, tmp_pat
     assert found.listen == f"0.0.0.0:{ports['metrics']}"
     assert found.webhook_listen == f"0.0.0.0:{ports['webhooks']}"
     service = one(rendered, "Service", found.webhook_service)
-    assert service["spec"]["ports"] == [{"name": "webhooks", "port": 443, "targetPort": "webhooks"}]
+    assert found.trail_listen == f"0.0.0.0:{ports['trail']}"
+    assert service["spec"]["ports"] == [
+        {"name": "webhooks", "port": 443, "targetPort": "webhooks"},
+        {"name": "trail", "port": 9444, "targetPort": "trail"},
+    ]
 
 
 def test_with_sqlite_both_replicas_share_a_node_and_nothing_keeps_it_from_being_drained(helm: Helm) -> None:
@@ -144,7 +143,7 @@ def test_without_webhooks_there_is_neither_a_service_for_them_nor_anything_to_ta
     assert "Job" not in kinds(rendered)
 
 
-def test_certificates_of_somebody_else_are_mounted_where_the_operator_looks(
+def test_certificates_of_someone_else_are_mounted_where_the_operator_looks(
     helm: Helm, tmp_path: Path
 ) -> None:
     rendered = helm.render("--set=webhooks.certificateSecret=webhook-tls")
@@ -177,7 +176,7 @@ def test_what_holds_or_guards_peoples_objects_is_kept_on_uninstall(helm: Helm) -
     }
 
 
-def test_crds_are_no_business_of_helm_when_somebody_else_applies_them(helm: Helm) -> None:
+def test_crds_are_no_business_of_helm_when_someone_else_applies_them(helm: Helm) -> None:
     assert "CustomResourceDefinition" not in kinds(helm.render("--set=crds.install=false"))
 
 
@@ -209,8 +208,8 @@ def test_a_digest_wins_over_the_tag(helm: Helm) -> None:
 
 
 def test_the_kustomize_base_is_the_chart_with_its_defaults(helm: Helm, kustomized: list[Document]) -> None:
-    ours = {_key(each): _plain(each) for each in helm.render() if "detach" not in each["metadata"]["name"]}
-    theirs = {_key(each): _plain(each) for each in kustomized if each["kind"] != "Namespace"}
+    ours = {key(each): plain(each) for each in helm.render() if "detach" not in each["metadata"]["name"]}
+    theirs = {key(each): plain(each) for each in kustomized if each["kind"] != "Namespace"}
     assert theirs == ours
 
 
@@ -224,28 +223,12 @@ def test_the_plan_in_the_notes_is_a_valid_one(helm: Helm, tmp_path: Path) -> Non
     assert ran.code == 0, ran.err
 
 
-def _key(document: Document) -> tuple[str, str]:
-    return document["kind"], document["metadata"]["name"]
-
-
-def _plain(document: Document) -> Document:
-    """Without what only helm has a use for."""
-    document = json.loads(json.dumps(document))
-    for metadata in (
-        document["metadata"],
-        document["spec"]["template"]["metadata"] if document["kind"] == "Deployment" else {},
-    ):
-        for name in ("helm.sh/resource-policy", "checksum/config"):
-            metadata.get("annotations", {}).pop(name, None)
-        if metadata.get("annotations") == {}:
-            del metadata["annotations"]
-    return document
-
-
 def test_the_webhooks_can_be_kept_to_the_addresses_of_api_servers(helm: Helm) -> None:
     def rules(*values: str) -> dict[str, Any]:
         policy = one(helm.render(*values), "NetworkPolicy")
-        return {rule["ports"][0]["port"]: rule.get("from") for rule in policy["spec"]["ingress"]}
+        found = {rule["ports"][0]["port"]: rule.get("from") for rule in policy["spec"]["ingress"]}
+        assert found.pop("trail"), "only the web process reads the trail"
+        return found
 
     assert rules() == {"metrics": None, "webhooks": None}
     assert rules("--set=networkPolicy.apiServers={10.0.0.0/28,fd00::/64}") == {
@@ -262,3 +245,18 @@ def test_a_key_for_checkpoints_is_mounted_and_named(helm: Helm, tmp_path: Path) 
     (mount,) = [one for one in pod(rendered)["containers"][0]["volumeMounts"] if one["name"] == "audit-key"]
     assert settings_of(rendered, tmp_path).audit_key == f"{mount['mountPath']}/audit.key"
     assert "auditKey" in helm.refusal(settings={"auditKey": "elsewhere"})
+
+
+def test_a_federated_identity_at_google_is_mounted_and_named(helm: Helm) -> None:
+    assert "google" not in str(pod(helm.render()))
+    rendered = helm.render(
+        "--set=googleFederation.configMap=google", "--set=googleFederation.audience=//iam.googleapis.com/x"
+    )
+    container = pod(rendered)["containers"][0]
+    (named,) = [one for one in container["env"] if one["name"] == CONFIGURATION]
+    (mount,) = [one for one in container["volumeMounts"] if one["name"] == "google"]
+    assert named["value"] == f"{mount['mountPath']}/credentials.json"
+    (volume,) = [one for one in pod(rendered)["volumes"] if one["name"] == "google"]
+    maps, token = volume["projected"]["sources"]
+    assert maps["configMap"]["name"] == "google"
+    assert token["serviceAccountToken"] == {"audience": "//iam.googleapis.com/x", "path": "token"}

@@ -88,7 +88,7 @@ def test_nothing_is_compiled_at_a_start(tmp_path: Path) -> None:
         ("yes", "docker.io/library/python:3.13-slim", False),
     ],
 )
-def test_a_release_stands_on_a_base_image_that_nobody_can_move(
+def test_a_release_stands_on_a_base_image_that_no_one_can_move(
     release: str, base: str, *, built: bool
 ) -> None:
     build, _ = stages()

@@ -81,8 +81,10 @@ def test_a_mistake_in_what_the_prometheus_operator_reads_would_be_found(
         plane.dry_run([document | {"spec": document["spec"] | mistake}])
 
 
-def test_the_api_server_takes_the_kustomize_base(plane: ClusterInTest, kustomized: list[Document]) -> None:
-    plane.dry_run(kustomized)
+def test_the_api_server_takes_the_kustomize_base(
+    plane: ClusterInTest, kustomized: list[Document], kustomized_web: list[Document]
+) -> None:
+    plane.dry_run(kustomized + kustomized_web)
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "Job"])

@@ -11,6 +11,7 @@ import yaml
 
 from hibernator.kube.metrics import Metric, Metrics
 from hibernator.operator.app import METRICS
+from hibernator.web.app import METRICS as WEB_METRICS
 from support.helm import CHART, ROOT
 from tools.dashboard import ROWS
 
@@ -33,7 +34,7 @@ SCRAPED = {"pod", "job", "instance", "namespace", "service"}
 def series() -> dict[str, Metric]:
     """Every name under which a metric can be asked for."""
     found: dict[str, Metric] = {}
-    for metric in METRICS:
+    for metric in {*METRICS, *WEB_METRICS}:
         if metric.type == "histogram":
             bucket = metric._replace(labels=(*metric.labels, "le"))
             found |= {

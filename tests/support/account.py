@@ -5,11 +5,14 @@ from pathlib import Path
 
 import yaml
 
+from hibernator.admission.policies_doors import WEB
 from hibernator.api.crd import to_yaml
+from hibernator.api.hibernateplan import PLANS
+from hibernator.api.people import KnownBy
 from hibernator.controlplane.cluster import Cluster
 from hibernator.controlplane.locks import FileLock
 from hibernator.operator.manifests import lease
-from hibernator.operator.roles import Home, grants, roles
+from hibernator.operator.roles import Home, grants, roles, web_grants
 from support.rights import may, until
 
 HOME = Home()
@@ -18,19 +21,41 @@ _EXPIRATION = "24h"
 
 def operator_kubeconfig(admin: Path) -> Path:
     """The operator's way in, beside that of the admin; where there is no cluster of ours, what was given."""
+    return _kubeconfig(admin, "operator", HOME.service_account)
+
+
+def web_kubeconfig(admin: Path) -> Path:
+    """The same for the web process."""
+    return _kubeconfig(admin, "web", WEB)
+
+
+def known_by(email: str) -> KnownBy:
+    """How the web process would know a person."""
+    return KnownBy(issuer="https://id.company.com", subject=email, email=email, session="s-1")
+
+
+def web_settles_in(admin: Path, namespace: str) -> None:
+    """Give the web process in this namespace, too, what it needs at home: its Lease and who people are."""
+    cluster = Cluster.at(admin.parent)
+    web_kubeconfig(admin)
+    if cluster is not None and namespace != HOME.namespace:
+        _, role, binding, *_ = web_grants(Home(namespace))
+        binding["subjects"][0]["namespace"] = HOME.namespace
+        text = "---\n".join(map(to_yaml, (role, binding)))
+        cluster.kubectl("apply", "--server-side", "-f", "-", input=text)
+        until(lambda: may(cluster, namespace, HOME.web_user, "get", "configmaps/hibernator-roles"))
+
+
+def _kubeconfig(admin: Path, name: str, account: str) -> Path:
     cluster = Cluster.at(admin.parent)
     if cluster is None or cluster.kubeconfig != admin:
         return admin
-    path = admin.with_name("operator.kubeconfig")
-    with FileLock(admin.with_name("operator.lock")):
+    path = admin.with_name(f"{name}.kubeconfig")
+    with FileLock(admin.with_name("accounts.lock")):
         if not path.exists():
             _install(cluster)
             token = cluster.kubectl(
-                "create",
-                "token",
-                HOME.service_account,
-                f"--namespace={HOME.namespace}",
-                f"--duration={_EXPIRATION}",
+                "create", "token", account, f"--namespace={HOME.namespace}", f"--duration={_EXPIRATION}"
             )
             document = yaml.safe_load(admin.read_text("utf-8"))
             document["users"][0]["user"] = {"token": token.stdout.strip()}
@@ -62,7 +87,8 @@ def allow(cluster: Cluster, *resources: str) -> None:
 
 def _install(cluster: Cluster) -> None:
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME.namespace}}
-    documents = (namespace, *roles(), *grants(HOME), lease(HOME))
+    documents = (namespace, *roles(), *grants(HOME), *web_grants(HOME), lease(HOME), lease(HOME, WEB))
     cluster.kubectl("apply", "--server-side", "-f", "-", input="---\n".join(map(to_yaml, documents)))
     needed = (("create", "secrets"), ("patch", "configmaps"), ("list", "namespaces"))  # by one binding each
     until(lambda: all(may(cluster, HOME.namespace, HOME.user, *right) for right in needed))
+    until(lambda: may(cluster, "default", HOME.web_user, "list", PLANS.resource))

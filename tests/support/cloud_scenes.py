@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hibernator.decisions.sleeptags import LABELS, TAGS
+from hibernator.decisions.sleepmark import LABELS, TAGS
 from hibernator.executors.aws.account import AwsAccount
 from hibernator.executors.aws.asg import Asg
 from hibernator.executors.aws.ec2 import Ec2

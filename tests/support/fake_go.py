@@ -29,8 +29,10 @@ def main(arguments: list[str]) -> None:
             say(VERSION)
         case ["mod", "download", "-json", module]:
             download(module)
-        case ["mod", "edit", "-json", _]:
-            say(json.dumps(GO_MOD))
+        case ["list", "-m", "-json", module]:
+            say(json.dumps({"GoMod": module}))
+        case ["mod", "edit", "-json", module]:
+            say(json.dumps(GO_MOD if module.startswith("k8s.io/kubernetes@") else {"Go": "1.9.2"}))
         case ["list", "-deps", package]:
             say(f"fmt\nos\n{package}")
         case ["build", *_, "-o", target, package]:
@@ -48,7 +50,7 @@ def download(module: str) -> None:
         (folder / "stage.yaml").write_text(f"kind: Stage\nname: {stage}\n", encoding="utf-8")
         (folder / "kustomization.yaml").write_text("kind: Kustomization\n", encoding="utf-8")
     sys.stderr.write(f"go: downloading {module.replace('@', ' ')}\n")
-    say(json.dumps({"Dir": str(source), "GoMod": str(source / "go.mod")}))
+    say(json.dumps({"Dir": str(source)}))
 
 
 def build(target: Path, package: str) -> None:

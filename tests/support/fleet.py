@@ -24,10 +24,10 @@ _LOOK_EVERY = 0.01
 
 
 class Wire:
-    """Carries bytes between a replica and the API server, or does not."""
+    """Carries bytes to a port of this machine, or does not."""
 
     def __init__(self, port: int) -> None:
-        self._upstream = port
+        self.upstream = port
         self._flowing = asyncio.Event()
         self._flowing.set()
         self._refusing = False
@@ -62,7 +62,7 @@ class Wire:
         if self._refusing:
             writer.transport.abort()
             return
-        up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self._upstream)
+        up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self.upstream)
         self._writers |= {writer, up_writer}
         await asyncio.gather(self._pump(reader, up_writer), self._pump(up_reader, writer))
         self._writers -= {writer, up_writer}

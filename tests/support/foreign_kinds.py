@@ -1,4 +1,4 @@
-"""Kinds of other products that tests need in the API server: KEDA's, Argo's and Karpenter's, without them."""
+"""Kinds of other products that tests need in the API server, without those products."""
 
 import json
 from typing import Any
@@ -40,6 +40,7 @@ DEFINITIONS = (
     definition("keda.sh", "ScaledObject", "v1alpha1"),
     definition("argoproj.io", "Rollout", "v1alpha1", subresources=SCALE),
     definition("karpenter.sh", "NodePool", "v1", "Cluster", subresources={"status": {}}),
+    definition("postgresql.cnpg.io", "Cluster", "v1"),
 )
 
 

@@ -8,10 +8,11 @@ this server gave out and that still holds. Its own answers are held to the same 
 
 import base64
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -23,12 +24,14 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from whenever import Instant
 
 from hibernator.executors.gcp.project import GcpProject
-from hibernator.executors.gcp.tokens import KeyTokens, Tokens, read_key
+from hibernator.executors.gcp.tokens import GoogleTokens, Tokens, read_key
 from support.google_schemas import Method, methods
 
 PROJECT = "dev"
 ZONES = ("europe-west3-a", "europe-west3-b")
 EMAIL = "hibernator@dev.iam.gserviceaccount.com"
+POOL = "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/clusters/providers/dev"
+SUBJECT_TOKEN = "the token of the pod"
 _MOST_LABELS = 50
 _STANDARD = {"alt", "prettyPrint", "fields", "key"}
 
@@ -123,7 +126,7 @@ class Google:
         fence: Callable[[], float] | None = None,
         patience: float = 20.0,
     ) -> GcpProject:
-        tokens = Tokens(KeyTokens(read_key(self.key_file()), session, Instant.now))
+        tokens = Tokens(GoogleTokens(read_key(self.key_file()).credentials, session))
         return GcpProject(PROJECT, tokens, session, endpoint=self.url, fence=fence, patience=patience)
 
     def pool(self, name: str, *sizes: int, **autoscaling: Any) -> None:
@@ -158,10 +161,11 @@ class Google:
         } | more
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        if request.path == "/token":
-            return await self._token(request)
-        if request.path.startswith("/computeMetadata/"):
-            return self._metadata(request)
+        if found := self._desk(request.path):
+            try:
+                return await found(request)
+            except Refused as error:
+                return error.response()
         try:
             method, names = self._method(request)
             self.calls.append(method.id)
@@ -182,6 +186,16 @@ class Google:
         assert method.inventions(answer) == []
         return web.json_response(answer)
 
+    def _desk(self, path: str) -> Callable[[web.Request], Awaitable[web.Response]] | None:
+        """Who gives out tokens at an address."""
+        if path.startswith("/computeMetadata/"):
+            return self._metadata
+        return {
+            "/token": self._token,
+            "/v1/token": self._exchange,
+            f"/v1/projects/-/serviceAccounts/{EMAIL}:generateAccessToken": self._impersonate,
+        }.get(path)
+
     async def _token(self, request: web.Request) -> web.Response:
         form = await request.post()
         assert form["grant_type"] == "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -198,12 +212,49 @@ class Google:
             return web.json_response(body, status=400)
         assert claims["iss"] == EMAIL
         assert claims["scope"] == "https://www.googleapis.com/auth/cloud-platform"
-        assert claims["aud"] == f"{self.url}/token"
+        assert claims["aud"] == "https://oauth2.googleapis.com/token", "wherever the token comes from"
         assert claims["exp"] - claims["iat"] <= 3600
         assert abs(claims["iat"] - now) < 300
         return self._give()
 
-    def _metadata(self, request: web.Request) -> web.Response:
+    async def _exchange(self, request: web.Request) -> web.Response:
+        """The token of another identity provider for one of Google's, as its Security Token Service does."""
+        form = await request.post()
+        assert form["grant_type"] == "urn:ietf:params:oauth:grant-type:token-exchange"
+        assert form["requested_token_type"] == "urn:ietf:params:oauth:token-type:access_token"
+        assert form["subject_token_type"] == "urn:ietf:params:oauth:token-type:jwt"
+        assert form["audience"] == POOL
+        if form["subject_token"] != SUBJECT_TOKEN:
+            body = {"error": "invalid_grant", "error_description": "The token is of another issuer."}
+            return web.json_response(body, status=400)
+        given: dict[str, Any] = json.loads(self._give().body or b"")  # type: ignore[arg-type]
+        return web.json_response(given | {"issued_token_type": form["requested_token_type"]})
+
+    async def _impersonate(self, request: web.Request) -> web.Response:
+        scheme, _, token = request.headers["Authorization"].partition(" ")
+        assert scheme == "Bearer"
+        if token not in self.tokens:
+            raise Refused(401, "Request had invalid authentication credentials.", "UNAUTHENTICATED")
+        assert (await request.json())["scope"] == ["https://www.googleapis.com/auth/cloud-platform"]
+        given = json.loads(self._give().body or b"")  # type: ignore[arg-type]
+        ends = Instant.now().add(hours=1).format_iso(unit="second")
+        return web.json_response({"accessToken": given["access_token"], "expireTime": ends})
+
+    def federation(self, token: Path, *, impersonated: bool) -> bytes:
+        """What `gcloud iam workload-identity-pools create-cred-config` writes."""
+        document = {
+            "type": "external_account",
+            "audience": POOL,
+            "subject_token_type": "urn:ietf:params:oauth:token-type:jwt",
+            "token_url": f"{self.url}/v1/token",
+            "credential_source": {"file": str(token)},
+        }
+        if impersonated:
+            person = f"{self.url}/v1/projects/-/serviceAccounts/{EMAIL}:generateAccessToken"
+            document["service_account_impersonation_url"] = person
+        return json.dumps(document).encode()
+
+    async def _metadata(self, request: web.Request) -> web.Response:
         assert request.headers.get("Metadata-Flavor") == "Google"
         assert request.path == "/computeMetadata/v1/instance/service-accounts/default/token"
         return self._give()

@@ -1,4 +1,4 @@
-"""A real helm, and the chart that it renders."""
+"""A real helm with the chart that it renders, and the kustomize bases as kubectl builds them."""
 
 import json
 import os
@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
+from hibernator.controlplane.binaries import find_or_build
+from hibernator.controlplane.components import KUBECTL
+from hibernator.controlplane.progress import PlainReporter
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "charts" / "hibernator"
@@ -45,3 +49,33 @@ class Helm:
         done = self("template", "hibernator", CHART, *flags, check=False)
         assert done.returncode != 0, "helm took them"
         return done.stderr
+
+
+def one(documents: list[Document], kind: str, name: str = "hibernator") -> Document:
+    found = [each for each in documents if each["kind"] == kind and each["metadata"]["name"] == name]
+    assert len(found) == 1, f"{kind} {name}: {len(found)}"
+    return found[0]
+
+
+def key(document: Document) -> tuple[str, str]:
+    return document["kind"], document["metadata"]["name"]
+
+
+def plain(document: Document) -> Document:
+    """Without what only helm has a use for."""
+    document = json.loads(json.dumps(document))
+    for metadata in (
+        document["metadata"],
+        document["spec"]["template"]["metadata"] if document["kind"] == "Deployment" else {},
+    ):
+        for name in ("helm.sh/resource-policy", "checksum/config"):
+            metadata.get("annotations", {}).pop(name, None)
+        if metadata.get("annotations") == {}:
+            del metadata["annotations"]
+    return document
+
+
+def kustomize(folder: Path) -> list[Document]:
+    kubectl = find_or_build([KUBECTL], PlainReporter()).paths[KUBECTL]
+    done = subprocess.run([kubectl, "kustomize", folder], capture_output=True, text=True, check=True)
+    return [document for document in yaml.safe_load_all(done.stdout) if document]

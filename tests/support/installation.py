@@ -1,7 +1,6 @@
 """An installation for the doctor to look at: a control plane with our manifests, and a running operator."""
 
 import json
-import socket
 import subprocess
 import sys
 import time
@@ -11,17 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from hibernator.controlplane.access import RequestError
+from hibernator.controlplane.ports import free_port
 from support.cluster import ClusterInTest
 from support.command import hibernator
 from support.kubeconfigs import write_kubeconfig
 
 _DEADLINE = 300.0  # seconds; reached only by a test that fails
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 @dataclass

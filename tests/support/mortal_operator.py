@@ -8,7 +8,6 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Self
 
 from whenever import Instant
 
+from hibernator.controlplane.ports import free_port
 from hibernator.kube import credentials, logging
 from hibernator.kube.clock import ScaledClock
 from hibernator.kube.manager import stopped_by_signals
@@ -28,8 +28,7 @@ class Operators:
     """One operator at a time, in one namespace, with one database."""
 
     def __init__(self, kubeconfig: Path, namespace: str, database: str) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            webhooks = f"127.0.0.1:{free.getsockname()[1]}"
+        webhooks = f"127.0.0.1:{free_port()}"
         self._process = subprocess.Popen(
             [sys.executable, "-m", "support.mortal_operator", str(kubeconfig), namespace, database, webhooks],
             stdin=subprocess.PIPE,

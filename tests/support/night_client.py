@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeVar
 
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.kind import Kind
-from hibernator.controllers.hibernateplan import RESTORE_MAPS
+from hibernator.controllers.shared import RESTORE_MAPS
 from hibernator.kube.client import Client
 from hibernator.kube.credentials import Credentials
 from hibernator.kube.election import NotLeadingError

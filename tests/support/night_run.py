@@ -43,14 +43,22 @@ _FIRST_DAY: Final = Instant.from_utc(2026, 3, 2)
 _WEEK: Final = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
 _HOURS: Final = (20, 30, 44, 54)  # of the day and the next two: evening, morning, evening, morning
 _TIERS: Final = {"web": "front", "report": "front", "import": "back", "mail": "side"}
+_PATCHED: Final = {
+    "apiVersion": "batch/v1",
+    "resource": "cronjobs",
+    "selector": {"matchLabels": {"tier": "side"}},
+    "patch": [{"op": "replace", "path": "/spec/suspend", "value": True}],
+}
 
 
 def nightly(namespace: str, strategy: Strategy) -> dict[str, Any]:
-    """A plan over three targets; in a DAG the last two wait for the first."""
+    """A plan over three targets, one of them by a patch; in a DAG the last two wait for the first."""
     targets = [
         workloads(tier, namespace, "Deployment", "CronJob", workloadSelector={"matchLabels": {"tier": tier}})
-        for tier in ("front", "back", "side")
+        for tier in ("front", "back")
     ]
+    patched = {"namespace": {"literals": [namespace]}, **_PATCHED}
+    targets.append({"name": "side", "type": "patches", "parameters": patched})
     edges = [{"from": "front", "to": "back"}, {"from": "front", "to": "side"}]
     chosen: dict[str, Any] = {"type": strategy} | ({"dependencies": edges} if strategy == "DAG" else {})
     made = plan(*targets, name=NAME, execution={"strategy": chosen})

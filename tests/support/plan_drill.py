@@ -58,6 +58,7 @@ class Drill:
     due_at: Instant | None = None
     problems: tuple[Problem, ...] = ()
     woken: tuple[Woken, ...] | None = ()
+    strays: tuple[str, ...] = ()
     log: list[str] = field(default_factory=list)  # `Sleep a`, in the order in which runs began
     most_at_once: int = 0
     outcomes: dict[str, Outcome] = field(default_factory=dict)
@@ -87,6 +88,7 @@ class Drill:
                 outcomes=self.outcomes,
                 problems=self.problems,
                 woken=self.woken,
+                strays=self.strays,
             ),
             self.now,
         )

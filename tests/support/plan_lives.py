@@ -22,9 +22,9 @@ from hibernator.audit.database import Database
 from hibernator.audit.spool import AuditSpool
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
-from hibernator.controllers import hibernateplan_metrics
 from hibernator.controllers.hibernateplan import plan_controller
 from hibernator.controllers.means import Means
+from hibernator.controllers.metrics import METRICS
 from hibernator.controllers.strays import STRAYS, strays_of
 from hibernator.executors.accounts import Account, Login
 from hibernator.executors.aws.account import AwsAccount
@@ -140,7 +140,7 @@ def _session() -> Session:
 @asynccontextmanager
 async def operating(client: Client, key: Key, clock: ManualClock) -> AsyncIterator[Controller]:
     """The controller of plans in one namespace, with its caches filled, for whoever calls its reconcile."""
-    metrics = Metrics((*RUNTIME, *hibernateplan_metrics.METRICS, STRAYS))
+    metrics = Metrics((*RUNTIME, *METRICS, STRAYS))
     async with (
         client,
         Database(_UNUSED) as database,

@@ -1,5 +1,6 @@
 """Small scenes for tests of plans: workloads of every kind, a plan over them, and questions about both."""
 
+import json
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import Any, ClassVar
@@ -20,12 +21,15 @@ _PATHS = {
         ("apis/apps/v1", "DaemonSet", "daemonsets"),
         ("apis/batch/v1", "CronJob", "cronjobs"),
         ("apis/batch/v1", "Job", "jobs"),
+        ("apis/kyklos.io/v1alpha1", "TimeWindowScaler", "timewindowscalers"),
         ("apis/argoproj.io/v1alpha1", "Rollout", "rollouts"),
+        ("apis/postgresql.cnpg.io/v1", "Cluster", "clusters"),
         ("apis/hibernator.ardikabs.com/v1alpha1", "HibernatePlan", "hibernateplans"),
         ("apis/hibernator.ardikabs.com/v1alpha1", "ScheduleException", "scheduleexceptions"),
     )
 }
-WOKEN_BY = "hibernator.ardikabs.com/woken-by"  # the trace that a waking leaves
+_DOMAIN = "hibernator.ardikabs.com"
+WOKEN_BY = f"{_DOMAIN}/woken-by"  # the trace that a waking leaves
 ELSEWHERE = "hibernator-system"  # where the operator of a test lives: not among what it puts to sleep
 
 
@@ -78,6 +82,31 @@ class PlanScene(Scene):
         for kind in ("Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job"):
             for found in self.listed(kind):
                 yield f"{kind}/{found['metadata']['name']}", found
+
+
+def mark(
+    scene: PlanScene, name: str = "web", *, plan_name: str = "nights", uid: str = "", replicas: int = 3
+) -> None:
+    """Put a Deployment to sleep behind the back of the operator, as a write that came late would."""
+    found = scene.one("Deployment", name)
+    said = {
+        "plan": f"{scene.namespace}/{plan_name}",
+        "uid": uid or scene.one("HibernatePlan", plan_name)["metadata"]["uid"],
+        "cycle": 1,
+        "target": "shop",
+        "item": f"Deployment/{scene.namespace}/{name}",
+        "was": {"uid": found["metadata"]["uid"], "replicas": replicas},
+    }
+    body = {
+        "metadata": {
+            "labels": {f"{_DOMAIN}/asleep": said["uid"]},
+            "annotations": {f"{_DOMAIN}/asleep-by": json.dumps(said)},
+        },
+        "spec": {"replicas": 0},
+    }
+    scene.cluster.kubectl(
+        "patch", "deployment", name, "-n", scene.namespace, "--type=merge", "-p", json.dumps(body)
+    )
 
 
 def _shown(found: dict[str, Any]) -> dict[str, Any]:

@@ -170,7 +170,7 @@ def _install_policies(cluster: ClusterInTest) -> None:
     cluster.install_crds()
     # Last comes the one by which the others are known to hold: the API server hears of them in this order.
     ordered = sorted(POLICIES, key=lambda policy: policy.name == REQUESTS.name)
-    documents = [document for policy in ordered for document in policy.documents(HOME.user)]
+    documents = [document for policy in ordered for document in policy.documents(HOME.user, HOME.web_user)]
     for document in documents:
         if document["kind"].endswith("Binding"):
             document["spec"]["matchResources"] = {"namespaceSelector": {"matchLabels": LABEL}}

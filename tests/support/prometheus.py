@@ -1,7 +1,6 @@
 """A real Prometheus, with one thing to watch whose number the test sets."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import aiohttp
 from aiohttp import web
 
+from hibernator.controlplane.ports import free_port
 from tools.gotools import PROMETHEUS, tool
 
 _CONFIG = """
@@ -62,8 +62,7 @@ async def prometheus(folder: Path) -> AsyncIterator[Prometheus]:
     runner = web.AppRunner(app)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        listen = f"127.0.0.1:{free.getsockname()[1]}"
+    listen = f"127.0.0.1:{free_port()}"
     config = folder / "prometheus.yml"
     config.write_text(_CONFIG.format(port=runner.addresses[0][1]), encoding="utf-8")
     process = await asyncio.create_subprocess_exec(

@@ -19,13 +19,12 @@ from hibernator.kube.client import Client
 from hibernator.kube.clock import SystemClock
 from hibernator.kube.controller import Controller, For, Key, Result
 from hibernator.kube.credentials import find
-from hibernator.kube.election import ApiLeases, Elector, LeaseLostError
+from hibernator.kube.election import LEASE_LOST, ApiLeases, Elector, LeaseLostError
 from hibernator.kube.health import Health
 from hibernator.kube.lease import Timing
 from hibernator.kube.logging import configure
 from hibernator.kube.manager import Manager, stopped_by_signals
 from hibernator.kube.metrics import Metrics
-from hibernator.kube.watchdog import LEASE_LOST
 
 LEASE = "leader"
 LOG = "log"

@@ -23,6 +23,7 @@ from hibernator.controlplane.access import RequestError
 from hibernator.controlplane.binaries import find_or_build
 from hibernator.controlplane.components import KUBECTL, Process
 from hibernator.controlplane.layout import Layout
+from hibernator.controlplane.ports import free_port
 from hibernator.controlplane.progress import PlainReporter
 from hibernator.controlplane.protocol import State
 from hibernator.controlplane.tether import tethered
@@ -41,7 +42,7 @@ class Restorable:
     def __init__(self, folder: Path) -> None:
         self._layout = Layout(folder)
         self._binaries = find_or_build(needed(nodes=False), PlainReporter()).paths
-        self._port = _free_port()
+        self._port = free_port()
         self._etcd: subprocess.Popen[bytes] | None = None
         self._server: subprocess.Popen[bytes] | None = None
         state = State(url=f"https://127.0.0.1:{self._port}", kubectl=str(self._binaries[KUBECTL]))
@@ -147,9 +148,3 @@ def restorable() -> Iterator[Restorable]:
     finally:
         made.stop()
         shutil.rmtree(folder)
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from http import HTTPStatus
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
@@ -71,8 +72,32 @@ class Witness:
         whole, _, half = self._file(kind).read_bytes().rpartition(b"\n")
         if half:
             os.truncate(self._file(kind), len(whole) + 1 if whole else 0)
-        last = json.loads(whole.splitlines()[-1])["object"]["metadata"] if whole else {}
+        lines = whole.splitlines()
+        if lines and _is_expired(json.loads(lines[-1])):
+            self._catch_up(kind, lines[:-1])
+            return
+        last = json.loads(lines[-1])["object"]["metadata"] if lines else {}
         self._listen(kind, last.get("resourceVersion", self._since[kind]))
+
+    def _catch_up(self, kind: str, lines: list[bytes]) -> None:
+        """Go on with what is there now: a kind with a new definition has no memory of what was before."""
+        known = {heard["object"]["metadata"]["name"]: heard for heard in map(json.loads, lines)}
+        listed = json.loads(self._cluster.kubectl("get", "--raw", self._path(kind)).stdout)
+        there = {one["metadata"]["name"]: one for one in listed["items"]}
+        more = [
+            {"type": "MODIFIED", "object": one}
+            for name, one in there.items()
+            if name not in known
+            or known[name]["object"]["metadata"]["resourceVersion"] != one["metadata"]["resourceVersion"]
+        ]
+        more += [
+            {"type": "DELETED", "object": heard["object"]}
+            for name, heard in known.items()
+            if name not in there and heard["type"] != "DELETED"
+        ]
+        whole = [*lines, *(json.dumps(one).encode() for one in more)]
+        self._file(kind).write_bytes(b"".join(line + b"\n" for line in whole))
+        self._listen(kind, listed["metadata"]["resourceVersion"])
 
     def __enter__(self) -> Self:
         return self
@@ -125,6 +150,8 @@ class Witness:
         whole = self._file(kind).read_bytes().rpartition(b"\n")[0]
         for line in whole.splitlines():
             heard = json.loads(line)
+            if _is_expired(heard):
+                return  # it listens again at the next look
             assert heard["type"] in {"ADDED", "MODIFIED", "DELETED"}, heard
             yield heard
 
@@ -135,6 +162,10 @@ class Witness:
         for kind in _WATCHED:
             self._listen_again(kind)
         return sum(self._file(kind).read_bytes().count(b"\n") for kind in _WATCHED)
+
+
+def _is_expired(heard: Mapping[str, Any]) -> bool:
+    return bool(heard["type"] == "ERROR" and heard["object"]["code"] == HTTPStatus.GONE)
 
 
 def _condition(status: Version, type_: str) -> Version:
