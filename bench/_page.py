@@ -23,8 +23,8 @@ class Ran:
 def page(machine: str, ran: Sequence[Ran]) -> str:
     head = "| benchmark | what | measured | beside |\n|---|---|---|---|\n"
     lines = "".join(f"| {' | '.join(map(_safe, line))} |\n" for each in ran for line in _lines(each))
-    told = "\n".join(f"## {each.name}\n\n```text\n{each.said.strip()}\n```\n" for each in ran)
-    return f"# Benchmarks\n\n{machine}, {_versions(ran)}.\n\n{head}{lines}\n{told}"
+    details = "\n".join(f"## {each.name}\n\n```text\n{each.said.strip()}\n```\n" for each in ran)
+    return f"# Benchmarks\n\n{machine}, {_versions(ran)}.\n\n{head}{lines}\n{details}"
 
 
 def _lines(ran: Ran) -> Iterator[tuple[str, str, str, str]]:

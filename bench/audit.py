@@ -69,9 +69,9 @@ def events(start: int) -> list[AuditEvent]:
     ]
 
 
-def chained(told: list[AuditEvent], after: int) -> list[Entry]:
+def chained(recorded: list[AuditEvent], after: int) -> list[Entry]:
     link, made = Link(after, GENESIS), []
-    for found in told:
+    for found in recorded:
         made.append(append(link, found, NOW))
         link = made[-1].link
     return made
@@ -143,9 +143,9 @@ def batches(values: list[tuple[object, ...]]) -> Iterator[list[tuple[object, ...
         yield values[start : start + BATCH]
 
 
-async def through_the_trail(trail: Trail, told: list[AuditEvent]) -> float:
+async def through_the_trail(trail: Trail, recorded: list[AuditEvent]) -> float:
     began = time.perf_counter()
-    for found in told:
+    for found in recorded:
         trail.record(found)
     await trail.flush(patience=600)
     return time.perf_counter() - began
@@ -161,11 +161,11 @@ async def measure(side: SqliteSide | PostgresSide) -> tuple[dict[str, float], li
         await trail.record_now(events(-1)[0])
         times: dict[str, list[float]] = {way: [] for way in (*side.ways, "trail")}
         for turn in range(ROUNDS):
-            told = events(turn * COUNT)
-            entries = chained(told, after=turn * COUNT)
+            recorded = events(turn * COUNT)
+            entries = chained(recorded, after=turn * COUNT)
             for way in side.ways:
                 times[way].append(await side.bare(way, bare[way], entries))
-            times["trail"].append(await through_the_trail(trail, told))
+            times["trail"].append(await through_the_trail(trail, recorded))
         paid = await what_a_controller_pays(trail, database)
         writer.cancel()
         await asyncio.wait([writer])
@@ -185,14 +185,14 @@ async def empty_table(side: SqliteSide | PostgresSide) -> str:
 
 
 async def what_a_controller_pays(trail: Trail, database: Database) -> list[float]:
-    told = events(COUNT * ROUNDS)
+    recorded = events(COUNT * ROUNDS)
     began = time.perf_counter()
-    for found in told:
+    for found in recorded:
         trail.record(found)
     new = (time.perf_counter() - began) / COUNT
     await trail.flush(patience=600)
     began = time.perf_counter()
-    for found in told:
+    for found in recorded:
         trail.record(found)
     known = (time.perf_counter() - began) / COUNT
     waits = []

@@ -302,7 +302,7 @@ async def lived(cluster: Cluster, count: int) -> Life:
         began = time.time()
         await asyncio.sleep(min(QUIET, max(0.0, process.boundary - time.time() - 3)))
         idle = (process.metric("hibernator_api_requests_total") - asked) / (time.time() - began) * 60
-        await process.until(lambda: _told(cluster, before) >= count)
+        await process.until(lambda: _status_writes(cluster, before) >= count)
         await asyncio.sleep(10)  # should anybody be told of twice
         spent, peak = process.cpu() - cpu, process.memory("VmHWM")
         ours = [w for w in cluster.writes()[before:] if w.resource in {"deployments", "timewindowscalers"}]
@@ -310,7 +310,7 @@ async def lived(cluster: Cluster, count: int) -> Life:
     return Life(len(ours) / count, spent, peak, (held - nothing) * 1024 / count, idle)
 
 
-def _told(cluster: Cluster, before: int) -> int:
+def _status_writes(cluster: Cluster, before: int) -> int:
     """Of how many scalers the status was written since then."""
     since = cluster.writes()[before:]
     return len({(w.namespace, w.name) for w in since if w.resource == "timewindowscalers"})

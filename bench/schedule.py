@@ -40,8 +40,7 @@ from hibernator.schedule.cron import convert_off_hours_to_cron
 from hibernator.schedule.holidays import Holidays
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.scaler import ScalerTimeline
-from hibernator.schedule.timeline import Timeline
-from hibernator.schedule.verdicts import State
+from hibernator.schedule.timeline import State, Timeline
 
 SCHEDULES = 10_000
 LOOKS = 48
