@@ -10,7 +10,7 @@ INTRODUCTION = """\
 # Audit events
 
 What can be in the audit trail. The part before the first dot is what it happened to, the rest is the
-`action`. How to read the trail is told in [the guide](../guides/audit.md).
+`action`. How to read the trail is in [the guide](../guides/audit.md).
 """
 
 

@@ -9,11 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from hibernator.admission.policies_doors import WEB
 from hibernator.api.crd import manifest, to_yaml
 from hibernator.api.kinds import DEFINITIONS
 from hibernator.operator.detaching import rules
 from hibernator.operator.manifests import lease, policies
-from hibernator.operator.roles import Home, grants, roles
+from hibernator.operator.roles import Home, grants, roles, web_grants
 from tools import chart_schema, dashboard, documents
 
 FILES: Final = Path("charts/hibernator/files")
@@ -33,6 +34,7 @@ def outputs() -> Iterator[tuple[Path, Callable[[], str]]]:
     yield FILES / "policies.yaml", partial(documents.text, _kept(policies(_CHART)))
     yield FILES / "roles.yaml", partial(documents.text, roles())
     yield FILES / "grants.yaml", partial(documents.text, [*_bindings(_CHART), lease(_CHART)])
+    yield FILES / "web.yaml", partial(documents.text, [*web_grants(_CHART), lease(_CHART, WEB)])
     yield FILES / "detach.yaml", lambda: documents.HEADER + to_yaml({"rules": list(rules())})
     yield FILES / "dashboard.json", dashboard.text
     yield Path("charts/hibernator/values.schema.json"), chart_schema.text

@@ -5,7 +5,9 @@ from typing import Any, Final
 
 import msgspec
 
-from hibernator.operator.settings import Settings, fields
+from hibernator.operator import settings as operator
+from hibernator.settings import Schema as Names
+from hibernator.web import settings as web
 
 Schema = dict[str, Any]
 
@@ -21,6 +23,21 @@ _CHARTS_OWN: Final = {
     "webhook_url",
     "webhook_service",
     "webhook_certificates",
+    "trail_listen",
+}
+
+_CHARTS_OWN_OF_WEB: Final = {
+    "kubeconfig",
+    "context",
+    "namespace",
+    "listen",
+    "metrics_listen",
+    "trail_url",
+    "certificates",
+    "watch_namespace",
+    "approver_emails",
+    "approver_roles",
+    "approval_of_own_requests",
 }
 
 _TEXT: Final[Schema] = {"type": "string"}
@@ -48,7 +65,7 @@ def _values() -> dict[str, Schema]:
         ),
         "imagePullSecrets": {"type": "array", "items": _object(name=_NAME)},
         "replicas": {"type": "integer", "minimum": 1, "maximum": 9},
-        "settings": _settings(),
+        "settings": _settings(operator.Settings, operator.SCHEMA, _CHARTS_OWN),
         "database": _object(
             volume=_object(
                 size={"type": "string", "pattern": r"^[1-9][0-9]*(\.[0-9]+)?(Ki|Mi|Gi|Ti|k|M|G|T)?$"},
@@ -58,7 +75,20 @@ def _values() -> dict[str, Schema]:
             existingSecret=_object(name=_TEXT, key={"type": "string", "minLength": 1}),
         ),
         "checkpoints": _object(keySecret=_TEXT),
+        "googleFederation": _object(configMap=_TEXT, audience=_TEXT),
         "webhooks": _object(enabled=_FLAG, certificateSecret=_TEXT),
+        "web": _object(
+            enabled=_FLAG,
+            replicas={"type": "integer", "minimum": 1, "maximum": 9},
+            settings=_settings(web.Settings, web.SCHEMA, _CHARTS_OWN_OF_WEB),
+            secretName=_TEXT,
+            certificateSecret=_TEXT,
+            ingress=_object(enabled=_FLAG, className=_TEXT, annotations=_WORDS, tlsSecret=_TEXT),
+            httpRoute=_object(enabled=_FLAG, parentRefs=_LIST),
+            ingressFrom=_LIST,
+            egressPorts={"type": "array", "items": _PORT},
+            resources=_ANYTHING,
+        ),
         "crds": _object(install=_FLAG),
         "serviceAccount": _object(name=_NAME, annotations=_WORDS),
         "networkPolicy": _object(
@@ -88,14 +118,14 @@ def _object(**properties: Schema) -> Schema:
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
-def _settings() -> Schema:
-    """Every setting of the operator that the chart does not decide, as the operator itself checks it."""
-    _, components = msgspec.json.schema_components([Settings])
-    properties = components["Settings"]["properties"]
+def _settings(of: type[Any], names: Names[Any], own: set[str]) -> Schema:
+    """Every setting of a process that the chart does not decide, as the process itself checks it."""
+    _, components = msgspec.json.schema_components([of])
+    properties = components[of.__name__]["properties"]
     return _object(
         **{
             field.encode_name: {"description": words} | properties[field.encode_name]
-            for field, words, _ in fields()
-            if field.name not in _CHARTS_OWN
+            for field, words, _ in names.fields()
+            if field.name not in own
         }
     )

@@ -14,7 +14,7 @@ INTRODUCTION = """\
 # Commands
 
 `hibernator` is also installed as `kubectl-hibernator`, so that `kubectl hibernator` works the same way. Every
-command explains itself with `--help`. How commands end is told in [exit codes](exit-codes.md), and
+command explains itself with `--help`. How commands end is in [exit codes](exit-codes.md), and
 how times are written in [times](times.md).
 """
 

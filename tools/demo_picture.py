@@ -20,7 +20,13 @@ from hibernator.demo.view import Happening, View, Workload, opening
 
 WIDTH, HEIGHT = 96, 26
 SCENE: Final = Scene.after(Instant("2026-02-25T12:00:00Z"))
-SETTING: Final = Setting(SCENE.opens, Path("/tmp/hibernator-demo-k3v8x2qa/env"), speed=600.0, seconds=180.0)  # noqa: S108  only shown
+SETTING: Final = Setting(
+    SCENE.opens,
+    Path("/tmp/hibernator-demo-k3v8x2qa/env"),  # noqa: S108  only shown
+    "http://localhost:41873",
+    speed=600.0,
+    seconds=180.0,
+)
 
 _WEB_FONTS: Final = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)  # a picture fetches nothing
 _STATUS: Final[dict[str, dict[str, Any]]] = {

@@ -10,9 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from hibernator.admission import guard
+from hibernator.admission.policies_doors import WEB
 from hibernator.api.kinds import DEFINITIONS
-from hibernator.operator.manifests import POLICIES
-from hibernator.operator.roles import Home, grants, roles
+from hibernator.operator.manifests import POLICIES, lease
+from hibernator.operator.roles import Home, grants, roles, web_grants
 from tools import (
     api_reference,
     audit_reference,
@@ -24,6 +25,7 @@ from tools import (
     documents,
     metrics_reference,
     timeline_picture,
+    webhook_schema,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -41,15 +43,20 @@ def outputs() -> Iterator[Output]:
     for policy in POLICIES:
         yield (
             Path("config/policies", f"{policy.name}.yaml"),
-            partial(documents.text, policy.documents(Home().user)),
+            partial(documents.text, policy.documents(Home().user, Home().web_user)),
         )
     yield Path("config/rbac/roles.yaml"), partial(documents.text, roles())
     yield Path("config/rbac/operator.yaml"), partial(documents.text, grants(Home()))
+    yield (
+        Path("config/web/access.yaml"),
+        partial(documents.text, [*web_grants(Home()), lease(Home(), WEB)]),
+    )
     yield from chart.outputs()
     yield Path("docs/reference/api.md"), api_reference.text
     yield Path("docs/reference/audit-events.md"), audit_reference.text
     yield Path("docs/reference/commands.md"), commands_reference.text
     yield Path("docs/reference/metrics.md"), metrics_reference.text
+    yield Path("docs/reference/webhook-event.schema.json"), webhook_schema.text
     yield Path("docs/images/demo.svg"), demo_picture.text
     yield Path("docs/images/timeline.svg"), timeline_picture.text
     yield from cookbook_pictures.outputs()

@@ -2,6 +2,7 @@
 
 from hibernator.kube.metrics import Metric
 from hibernator.operator.app import METRICS
+from hibernator.web.app import METRICS as WEB_METRICS
 
 INTRODUCTION = """\
 <!-- Made from the tables of metrics in src/hibernator by `make generate`; do not edit. -->
@@ -17,10 +18,19 @@ garbage collections. A histogram `x` is served as `x_bucket`, `x_sum` and `x_cou
 seconds.
 """
 
+WEB = """\
+## Of the web process
+
+`hibernator web` serves the same three paths on the port of its setting `metricsListen`. Beside these it has
+all of the above that are about caches, leases, queues and the API server.
+"""
+
 
 def text() -> str:
     head = "| name | type | labels | what it says |\n|---|---|---|---|\n"
-    return f"{INTRODUCTION}\n{head}{''.join(map(_row, METRICS))}"
+    of_web = [metric for metric in WEB_METRICS if metric not in METRICS]
+    parts = (INTRODUCTION, head + "".join(map(_row, METRICS)), WEB, head + "".join(map(_row, of_web)))
+    return "\n".join(parts)
 
 
 def _row(metric: Metric) -> str:

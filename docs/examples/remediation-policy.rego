@@ -2,7 +2,7 @@ package remediation
 
 default approval := {"require_approval": false}
 
-# Production is only touched when somebody on call agrees; after half of the time their lead is asked too.
+# Production is only touched when someone on call agrees; after half of the time their lead is asked too.
 approval := {
 	"require_approval": true,
 	"reason": "Production is not touched without a second pair of eyes.",
