@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.from-lock
 JOBS   ?= 2
 
-.PHONY: help demo test check nights mutants bench setup generate lock sbom format clean
+.PHONY: help demo test check nights mutants bench setup generate screenshots lock sbom format clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list.
@@ -28,6 +28,7 @@ demo: $(STAMP)  ## See it work: a real control plane, the CRDs and the operator.
 test: check  ## Everything that CI runs.
 	@$(BIN)/hibernator controlplane build
 	@$(BIN)/python -m tools.gotools
+	@PYTHONPATH=tests $(BIN)/python -m support.peers
 	@$(BIN)/python -m compileall -q src tests  # the tests start hundreds of processes: none compiles again
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests
 
@@ -52,9 +53,12 @@ bench: $(STAMP)  ## Run every benchmark and write one table.
 generate: $(STAMP)  ## Write CRDs and reference pages from the types.
 	@$(BIN)/python -m tools.generate
 
+screenshots: $(STAMP)  ## Take the pictures of the guides anew, in a real browser.
+	@HIBERNATOR_SCREENSHOTS=$(CURDIR)/docs/images $(BIN)/python -m pytest -q tests/web/dashboard/test_pages.py tests/web/test_browser.py
+
 lock: $(STAMP)  ## Bring the locks up to date with pyproject.toml.
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --output-file requirements/runtime.txt pyproject.toml
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --group dev --output-file requirements/dev.txt pyproject.toml
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --extra apprise --output-file requirements/runtime.txt pyproject.toml
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --extra apprise --group dev --output-file requirements/dev.txt pyproject.toml
 
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --group build --output-file requirements/build.txt
 

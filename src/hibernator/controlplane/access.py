@@ -7,6 +7,7 @@ import http.client
 import json
 import ssl
 from dataclasses import dataclass
+from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -30,16 +31,19 @@ class Access:
     timeout: float = 30  # seconds
 
     def request(self, method: str, path: str, body: object = None) -> Any:
-        """Send one request and return the decoded answer, or its text where that is no JSON."""
-        context = ssl.create_default_context(cafile=str(self.ca))
-        context.load_cert_chain(self.cert, self.key)
+        """Send one request and return the decoded answer, or its text where that is no JSON.
+
+        A PATCH is a merge patch.
+        """
+        context = _trusting(self.ca, self.cert, self.key)
         address = urlsplit(self.url)
         connection = http.client.HTTPSConnection(
             str(address.hostname), address.port, timeout=self.timeout, context=context
         )
         try:
             content = None if body is None else json.dumps(body)
-            connection.request(method, path, content, {"Content-Type": "application/json"})
+            kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+            connection.request(method, path, content, {"Content-Type": kind})
             response = connection.getresponse()
             answer = _decoded(response)
         finally:
@@ -48,6 +52,13 @@ class Access:
             message = answer.get("message", "") if isinstance(answer, dict) else answer
             raise RequestError(response.status, str(message))
         return answer
+
+
+@cache
+def _trusting(ca: Path, cert: Path, key: Path) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=str(ca))
+    context.load_cert_chain(cert, key)
+    return context
 
 
 def _decoded(response: http.client.HTTPResponse) -> Any:

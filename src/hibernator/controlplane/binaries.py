@@ -57,7 +57,7 @@ def find(names: Collection[str], environment: Mapping[str, str] = os.environ) ->
     paths = {name: Path(path).absolute() for name, path in on_path.items() if path}
     if not (unfit := _unfit(names, paths)):
         return Search(Binaries(paths), tuple(passed_over))
-    if len(paths) == len(names):  # somebody put them there; most people have none or a lone kubectl
+    if len(paths) == len(names):  # someone put them there; most people have none or a lone kubectl
         passed_over.append(f"What is on PATH is passed over: {unfit}.")
     built = caches.versions_folder(environment) / "bin"
     paths = {name: built / name for name in names if (built / name).exists()}
@@ -113,8 +113,8 @@ def _unfit(names: Collection[str], paths: Mapping[str, Path]) -> str:
         versions[name] = version
     kubernetes = {name: version for name, version in versions.items() if name != ETCD}
     if len(set(kubernetes.values())) > 1:
-        told = ", ".join(f"{name} {_dotted(version)}" for name, version in kubernetes.items())
-        return f"its Kubernetes versions differ ({told})"
+        found_versions = ", ".join(f"{name} {_dotted(version)}" for name, version in kubernetes.items())
+        return f"its Kubernetes versions differ ({found_versions})"
     return ""
 
 

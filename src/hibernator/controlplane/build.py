@@ -7,7 +7,7 @@ does the rest; who comes second waits for the first and then finds the work done
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -24,6 +24,11 @@ class Source(msgspec.Struct, frozen=True):
     """Where a module lies in Go's module cache."""
 
     directory: str = msgspec.field(name="Dir")
+
+
+class _Described(msgspec.Struct, frozen=True):
+    """Where the go.mod of a module lies; the module itself need not be there."""
+
     go_mod: str = msgspec.field(name="GoMod")
 
 
@@ -55,11 +60,16 @@ def fetch(go: Go, module: Module, work: Path, step: Step) -> Source:
 
 
 def write_go_mod(
-    go: Go, module: Module, source: Source, packages: Mapping[str, str], work: Path, step: Step
+    go: Go, modules: Sequence[Module], module: Module, packages: Mapping[str, str], work: Path, step: Step
 ) -> dict[str, int]:
     """Write go.mod, download what the packages import, and return how many packages each takes to build."""
-    theirs = msgspec.json.decode(go.run("mod", "edit", "-json", source.go_mod, cwd=work), type=_GoMod)
-    (work / "go.mod").write_text(_go_mod(module, theirs), encoding="utf-8")
+    theirs = []
+    for one in modules:
+        named = ("list", "-m", "-json", f"{one.path}@{one.version}")
+        found = msgspec.json.decode(_fetching(go, one, step, *named, cwd=work), type=_Described)
+        text = go.run("mod", "edit", "-json", found.go_mod, cwd=work)
+        theirs.append(msgspec.json.decode(text, type=_GoMod))
+    (work / "go.mod").write_text(_go_mod(modules, theirs), encoding="utf-8")
     listing = ("list", "-deps", *module.tag_flags)
     return {
         name: len(_fetching(go, module, step, *listing, package, cwd=work).splitlines())
@@ -67,20 +77,20 @@ def write_go_mod(
     }
 
 
-def _go_mod(module: Module, theirs: _GoMod) -> str:
-    """Require the module, and give what it replaces by its own folders the versions published with it.
+def _go_mod(modules: Sequence[Module], theirs: Sequence[_GoMod]) -> str:
+    """Require the modules, and give what one replaces by its own folders the versions published with it.
 
-    Kubernetes requires its staging modules as v0.0.0, and publishes those of v1.36.3 as v0.36.3.
+    Kubernetes requires its staging modules as v0.0.0, and publishes those of v1.36.3 as v0.36.3. All modules
+    stand in one file, so that they agree on versions and what one has compiled serves the others.
     """
-    local = {replaced.old.path for replaced in theirs.replace or () if replaced.new.path.startswith("./")}
-    published = module.version.replace("v1.", "v0.", 1)
-    staging = [required.path for required in theirs.require or () if required.path in local]
-    lines = [
-        "module hibernator.invalid/controlplane",
-        f"go {theirs.go}",
-        f"require {module.path} {module.version}",
-        *(f"replace {path} => {path} {published}" for path in staging),
-    ]
+    newest = max((one.go for one in theirs), key=lambda version: [int(part) for part in version.split(".")])
+    lines = ["module hibernator.invalid/controlplane", f"go {newest}"]
+    lines += [f"require {module.path} {module.version}" for module in modules]
+    for module, their in zip(modules, theirs, strict=True):
+        local = {replaced.old.path for replaced in their.replace or () if replaced.new.path.startswith("./")}
+        published = module.version.replace("v1.", "v0.", 1)
+        staging = [required.path for required in their.require or () if required.path in local]
+        lines += [f"replace {path} => {path} {published}" for path in staging]
     return "\n".join(lines) + "\n"
 
 
@@ -143,19 +153,27 @@ def _build(missing: frozenset[str], folder: Path, reporter: Reporter, environmen
         go = go_for_building(environment, Path(work), reporter)
         for module in MODULES:
             if missing & {*module.packages, *([STAGES] if module.stages else [])}:
-                build_module(go, module, missing, Path(work), folder, reporter)
+                build_module(go, module, missing, Path(work), folder, reporter, together=MODULES)
 
 
 def build_module(
-    go: Go, module: Module, missing: frozenset[str], work: Path, folder: Path, reporter: Reporter
+    go: Go,
+    module: Module,
+    missing: frozenset[str],
+    work: Path,
+    folder: Path,
+    reporter: Reporter,
+    *,
+    together: Sequence[Module] = (),
 ) -> None:
+    """Build what is missing of a module, with the versions on which it agrees with the others."""
     packages = {name: package for name, package in module.packages.items() if name in missing}
     with reporter.step(f"Fetching {module.path} {module.version}") as step:
         source = fetch(go, module, work, step)
         if module.stages and STAGES in missing:
             _join_stages(module, source, work / STAGES)
             (work / STAGES).replace(folder / STAGES)
-        totals = write_go_mod(go, module, source, packages, work, step)
+        totals = write_go_mod(go, together or [module], module, packages, work, step)
     for name, package in packages.items():
         with reporter.step(f"Building {name} {module.version}") as step:
             _build_binary(go, module, package, work / name, step, totals[name])

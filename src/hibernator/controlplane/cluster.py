@@ -72,7 +72,7 @@ class Cluster:
         as_user: str | None = None,
         as_groups: tuple[str, ...] = (),
     ) -> subprocess.CompletedProcess[str]:
-        """Run kubectl as the admin, or as somebody else; KubectlError says why it failed."""
+        """Run kubectl as the admin, or as someone else; KubectlError says why it failed."""
         ours = [f"--kubeconfig={self.kubeconfig}", f"--cache-dir={self.layout.root / 'kubectl-cache'}"]
         impersonation = [f"--as={as_user}"] if as_user else []
         impersonation += [f"--as-group={group}" for group in as_groups]
@@ -237,7 +237,7 @@ def _ask_to_stop(layout: Layout) -> None:
 
 
 def stay_until_down(cluster: Cluster) -> None:
-    """Wait until somebody takes it down; an exception says why if it ended in any other way."""
+    """Wait until someone takes it down; an exception says why if it ended in any other way."""
     wait_until_free(cluster.layout.lock)
     if cluster.layout.failure.exists():
         failed = msgspec.json.decode(cluster.layout.failure.read_bytes(), type=Failed)

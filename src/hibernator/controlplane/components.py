@@ -2,7 +2,7 @@
 
 Paths are relative to the control plane's directory, where every process runs; so the unix sockets of etcd
 stay below the 108 bytes that the kernel allows, wherever the directory lies. etcd listens on nothing else:
-it takes no ports, and nobody but the owner of the directory can reach it.
+it takes no ports, and no one but the owner of the directory can reach it.
 """
 
 import base64
@@ -50,7 +50,7 @@ def etcd() -> Process:
         initial_advertise_peer_urls=_ETCD_PEERS,
         initial_cluster=f"default={_ETCD_PEERS}",
         # As in every cluster of kubeadm's: without it the watch of a kind to which nothing happens gets no
-        # bookmark for ten minutes, and looks dead to whoever waits for one.
+        # bookmark for ten minutes, and looks dead to anyone who waits for one.
         watch_progress_notify_interval="5s",
         log_level="warn",
     )
@@ -64,7 +64,7 @@ def api_server(layout: Layout, port: int) -> Process:
         # Said explicitly, because the server would look for a default route, which a machine may not have.
         advertise_address="127.0.0.1",
         secure_port=str(port),
-        # Endpoints of the `kubernetes` Service may not be loopback addresses, and nobody looks for them here.
+        # Endpoints of the `kubernetes` Service may not be loopback addresses, and no one looks for them here.
         endpoint_reconciler_type="none",
         tls_cert_file=_relative(layout, layout.cert(certs.SERVER)),
         tls_private_key_file=_relative(layout, layout.key(certs.SERVER)),

@@ -20,7 +20,7 @@ _REQUIREMENTS = Path(__file__).with_name("go-requirements.txt")
 _KEPT_LINES = 20
 _OLDEST = ".".join(map(str, OLDEST_GO))
 
-# Set by us or by nobody: these would change what is built, or where it can run.
+# Set by us or by no one: these would change what is built, or where it can run.
 _DROPPED = ("GOOS", "GOARCH", "GOROOT", "GOEXPERIMENT")
 _FIXED = {
     "CGO_ENABLED": "0",
@@ -64,7 +64,7 @@ class Go:
             output.seek(0)
             text = output.read()
         if failed:
-            raise GoError("\n".join(said) or text.strip() or f"go {arguments[0]} failed without a word")
+            raise GoError("\n".join(said) or text.strip() or f"go {arguments[0]} failed without any output")
         return text
 
 

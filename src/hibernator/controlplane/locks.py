@@ -55,7 +55,7 @@ class FileLock:
 
 
 def is_held(path: Path) -> bool:
-    """Whether anybody holds the lock; a missing file is held by nobody, and none is made by asking."""
+    """Whether anyone holds the lock; a missing file is held by no one, and none is made by asking."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -70,7 +70,7 @@ def is_held(path: Path) -> bool:
 
 
 def wait_until_free(path: Path) -> None:
-    """Return when nobody holds the lock; a signal handler may end the waiting by raising."""
+    """Return when no one holds the lock; a signal handler may end the waiting by raising."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:

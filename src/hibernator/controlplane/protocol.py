@@ -6,7 +6,7 @@ from hibernator.controlplane.layout import Layout
 
 
 class Spec(msgspec.Struct, frozen=True):
-    """What to start, and whether it ends with whoever started it."""
+    """What to start, and whether it ends with the process that started it."""
 
     directory: str
     binaries: dict[str, str]

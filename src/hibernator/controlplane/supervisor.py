@@ -28,12 +28,13 @@ from hibernator.controlplane.access import Access, RequestError, node_accepts_po
 from hibernator.controlplane.components import Process
 from hibernator.controlplane.errors import ControlPlaneError
 from hibernator.controlplane.layout import Layout, claim, remove
+from hibernator.controlplane.ports import free_port
 from hibernator.controlplane.protocol import Failed, Ready, Report, Spec, State, Step
 from hibernator.controlplane.tether import tethered
 
 _START_DEADLINE = 240  # seconds; three are usual, a machine that runs much else at once needs many
 _PORT_ATTEMPTS = 5
-_ANSWER_DEADLINE = 3  # seconds; whoever took the port may accept connections and never answer
+_ANSWER_DEADLINE = 3  # seconds; another process that took the port may accept connections and never answer
 _LOOK_EVERY = 0.05  # seconds, while something starts
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -54,7 +55,7 @@ class Supervisor:
         self._report = report
         self._layout = Layout(Path(spec.directory))
         self._running: dict[str, subprocess.Popen[bytes]] = {}
-        # What becomes readable when this is to end; nobody writes to the input, so that is its end.
+        # What becomes readable when this is to end; no one writes to the input, so that is its end.
         self._watched = [] if spec.outlives_owner else [sys.stdin.fileno()]
         self._wake, wake_writer = socket.socketpair()
         self._wake.setblocking(False)
@@ -67,7 +68,7 @@ class Supervisor:
         """Start everything and stay until asked to stop; then nothing is left. A failure leaves the logs."""
         lock = claim(self._layout)
         try:
-            # Open for writing too, or it would be at its end, and readable, while nobody writes to it.
+            # Open for writing too, or it would be at its end, and readable, while no one writes to it.
             self._watched.append(os.open(self._layout.stop, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
             self._start()
             while True:
@@ -92,7 +93,7 @@ class Supervisor:
         access = self._start_api_server()
         self._report(Step("Starting kube-controller-manager"))
         self._spawn(components.controller_manager(layout, hurried=self._spec.hurried))
-        # Whoever makes a Pod needs this account, and the controller manager makes it once it works.
+        # Making a Pod needs this account, and the controller manager makes it once it works.
         account = "/api/v1/namespaces/default/serviceaccounts/default"
         self._until("kube-controller-manager works", partial(access.request, "GET", account))
         if self._spec.nodes:
@@ -111,10 +112,10 @@ class Supervisor:
             self._until(f"{node_name(number)} accepts Pods", partial(node_accepts_pods, access, number))
 
     def _start_api_server(self) -> Access:
-        """Start it on a free port; somebody may take that port before the server does, so try several."""
+        """Start it on a free port; someone may take that port before the server does, so try several."""
         layout = self._layout
         for _ in range(_PORT_ATTEMPTS):
-            port = _free_port()
+            port = free_port()
             url = f"https://127.0.0.1:{port}"
             components.write_files(layout, url)
             files = (layout.cert(certs.CA), layout.cert(certs.ADMIN), layout.key(certs.ADMIN))
@@ -190,13 +191,6 @@ class Supervisor:
         )
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def _live(spec: Spec, reports: FileIO) -> None:
     """Be the supervisor, out of the way of the terminal and of the owner's output and folder."""
     os.setsid()
@@ -219,7 +213,7 @@ def _live(spec: Spec, reports: FileIO) -> None:
         supervisor.run()
     except ControlPlaneError as error:
         report(Failed(str(error), error.hint))
-    except Exception as error:  # noqa: BLE001 -- the last place where it can be told to anybody
+    except Exception as error:  # noqa: BLE001 -- the last place where it can be reported
         report(Failed(f"The supervisor of the control plane failed: {error!r}"))
 
 
