@@ -38,7 +38,7 @@ from hibernator.controlplane.binaries import find_or_build
 from hibernator.controlplane.cluster import Cluster, running
 from hibernator.controlplane.progress import PlainReporter
 from hibernator.controlplane.versions import needed
-from hibernator.decisions.approval import Person
+from hibernator.decisions.person import Person
 from hibernator.kube import credentials, logging
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client

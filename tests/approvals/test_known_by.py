@@ -12,7 +12,8 @@ from hibernator.api.scheduleexception import ScheduleException
 from hibernator.approvals.counting import Counting
 from hibernator.approvals.decision import matter_of, why_not
 from hibernator.approvals.people import Directory, asker, decider, everybody, read_naming, read_roles
-from hibernator.decisions.approval import Person, Vote, same_human
+from hibernator.decisions.approval import Vote
+from hibernator.decisions.person import Person, same_human
 from hibernator.decisions.scheduleexception_request import VERIFIED_EMAIL, requester_notes
 
 DIRECTORY = Directory(read_naming("domain:company.com"), roles=read_roles({"manager": "carol@company.com"}))

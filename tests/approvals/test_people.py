@@ -14,7 +14,7 @@ from hibernator.approvals.people import (
     read_naming,
     read_roles,
 )
-from hibernator.decisions.approval import same_human
+from hibernator.decisions.person import same_human
 from hibernator.decisions.scheduleexception_request import requester_notes
 
 

@@ -7,7 +7,7 @@ from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.scheduleexception import ScheduleException
-from hibernator.decisions.approval import Person
+from hibernator.decisions.person import Person
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL, Decision, Seen, decide
 from hibernator.decisions.scheduleexception_request import REQUESTED_BY, spec_hash
 from hibernator.schedule.problems import check_exception

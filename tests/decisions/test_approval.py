@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from whenever import Instant, TimeDelta
 
-from hibernator.decisions.approval import Outcome, Person, Request, Seat, Vote, over, stand
+from hibernator.decisions.approval import Outcome, Request, Seat, Vote, over, stand
+from hibernator.decisions.person import Person
 
 NOON = Instant.from_utc(2026, 1, 29, 12)
 ALICE = Person("alice", "alice@company.com")

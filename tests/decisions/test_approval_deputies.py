@@ -19,7 +19,8 @@ from decisions.test_approval import (
     rejection,
     request,
 )
-from hibernator.decisions.approval import Absence, Person, Request, Seat, Vote, stand
+from hibernator.decisions.approval import Request, Seat, Vote, stand
+from hibernator.decisions.person import Absence, Person
 
 ERIN = Person("erin", "erin@company.com")
 HEAD, MANAGER = Seat("role", "engineeringHead"), Seat("role", "manager")

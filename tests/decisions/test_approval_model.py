@@ -10,7 +10,8 @@ from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from whenever import Instant
 
-from hibernator.decisions.approval import Person, Request, Seat, Verdict, Vote, stand
+from hibernator.decisions.approval import Request, Seat, Verdict, Vote, stand
+from hibernator.decisions.person import Person
 
 START = Instant.from_utc(2026, 1, 1)
 PATIENCE = 1000  # minutes

@@ -9,8 +9,8 @@ from decisions.exception_seen import NOW, exception
 from decisions.policies import MANAGER, asked, plan, policy
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.scheduleexception import ScheduleException
-from hibernator.decisions.approval import Person
 from hibernator.decisions.exceptionpolicy import foretold
+from hibernator.decisions.person import Person
 
 SHORT: dict[str, Any] = {"validFrom": "2026-02-02T08:00:00Z", "validUntil": "2026-02-02T12:00:00Z"}
 ALL_DAY = {"start": "00:00", "end": "23:59", "daysOfWeek": ["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]}

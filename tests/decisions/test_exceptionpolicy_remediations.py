@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from decisions.policies import policy
 from decisions.test_remediationapprovalrequest import LEVELS, NOW, condition, request
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
-from hibernator.decisions.approval import Person
 from hibernator.decisions.exceptionpolicy_remediations import Governance
+from hibernator.decisions.person import Person
 from hibernator.decisions.remediationapprovalrequest import Decision, decide
 from hibernator.decisions.remediationapprovalrequest_votes import Seen
 

@@ -15,8 +15,8 @@ from hibernator.api.remediationrequest import REMEDIATIONS, RemediationRequest
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.controllers.journal_audit import events
 from hibernator.decisions import aianalysis, remediationapprovalrequest, remediationrequest
-from hibernator.decisions.approval import Person
 from hibernator.decisions.journal import CHANGED_BY, note
+from hibernator.decisions.person import Person
 from hibernator.decisions.remediationapprovalrequest_votes import Seen as Asked
 
 OWNER = {

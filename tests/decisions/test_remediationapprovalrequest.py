@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from whenever import Instant
 
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
-from hibernator.decisions.approval import Absence, Person
 from hibernator.decisions.journal import CHANGED_BY, note
+from hibernator.decisions.person import Absence, Person
 from hibernator.decisions.remediationapprovalrequest import Decision, decide
 from hibernator.decisions.remediationapprovalrequest_votes import Seen
 

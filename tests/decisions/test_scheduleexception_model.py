@@ -14,7 +14,7 @@ from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.scheduleexception import ScheduleException
-from hibernator.decisions.approval import Person
+from hibernator.decisions.person import Person
 from hibernator.decisions.scheduleexception import Seen, decide
 from hibernator.decisions.scheduleexception_request import REQUESTED_BY, Rules, spec_hash
 from hibernator.schedule.exceptions import overlap

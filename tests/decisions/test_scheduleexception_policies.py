@@ -11,7 +11,7 @@ from whenever import Instant
 from decisions.exception_seen import BOTH, NOW, PEOPLE, actions, after, changed, exception, look, said
 from decisions.policies import MANAGER, plan, policy
 from hibernator.api.scheduleexception import ScheduleException
-from hibernator.decisions.approval import Absence, Person
+from hibernator.decisions.person import Absence, Person
 
 SUSPEND: dict[str, Any] = {
     "type": "suspend",

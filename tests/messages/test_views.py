@@ -11,7 +11,7 @@ from decisions.exception_seen import changed, said
 from hibernator.api.approvaldelivery import ApprovalDelivery
 from hibernator.approvals.deputies import Deputy
 from hibernator.approvals.people import Directory, read_roles
-from hibernator.decisions.approval import mailbox
+from hibernator.decisions.person import mailbox
 from hibernator.messages.conversation import Conversation, of_exception, of_remediation
 from hibernator.messages.views import Message, view
 from messages.scenes import ALICE, AT, BOB, CAROL, DIRECTORY, DORA, pending, remediation, sent, stored

@@ -13,9 +13,10 @@ from hibernator.api.meta import Condition
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.approvals.people import Directory, approvers, asker, everybody
-from hibernator.decisions.approval import Person, Refusal, Verdict, Vote, stand
+from hibernator.decisions.approval import Refusal, Verdict, Vote, stand
 from hibernator.decisions.conditions import whole_second
 from hibernator.decisions.journal import author
+from hibernator.decisions.person import Person
 from hibernator.decisions.remediationapprovalrequest_votes import Seen, weigh
 from hibernator.decisions.remediationrequest import asks_about
 from hibernator.decisions.scheduleexception_request import Rules, request_of, votes_of

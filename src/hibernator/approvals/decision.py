@@ -20,8 +20,9 @@ from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.api.people import KnownBy
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
-from hibernator.decisions.approval import DONE, Person, Refusal, Seat, Verdict, Vote, over, wrong_channel
+from hibernator.decisions.approval import DONE, Refusal, Seat, Verdict, Vote, over, wrong_channel
 from hibernator.decisions.conditions import whole_second
+from hibernator.decisions.person import Person
 from hibernator.decisions.scheduleexception_request import needs_approval, settled, spec_hash
 from hibernator.kube.client import Client
 from hibernator.kube.errors import Conflict

@@ -10,7 +10,7 @@ from typing import Final
 import yaml
 from whenever import Instant
 
-from hibernator.decisions.approval import mailbox
+from hibernator.decisions.person import mailbox
 
 DEPUTIES: Final = "_deputies"  # the key; no role goes by it
 MOST_DEPUTIES: Final = 500

@@ -20,7 +20,7 @@ from hibernator.api.people import DOORS, KnownBy
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequestStatus
 from hibernator.api.scheduleexception import Approval, Rejection, ScheduleException
 from hibernator.approvals.deputies import DEPUTIES, DeputiesError, Deputy, read_deputies
-from hibernator.decisions.approval import Absence, Person, mailbox
+from hibernator.decisions.person import Absence, Person, mailbox
 from hibernator.decisions.scheduleexception_request import (
     VERIFIED_EMAIL,
     requester,

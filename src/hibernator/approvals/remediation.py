@@ -14,8 +14,9 @@ from whenever import Instant
 from hibernator.api.people import KnownBy
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
 from hibernator.approvals.decision import Matter, NotAcceptedError, write
-from hibernator.decisions.approval import DONE, Outcome, Person, Refusal, Verdict, fingerprint, over
+from hibernator.decisions.approval import DONE, Outcome, Refusal, Verdict, fingerprint, over
 from hibernator.decisions.conditions import whole_second
+from hibernator.decisions.person import Person
 from hibernator.decisions.remediationapprovalrequest_votes import said
 from hibernator.kube.client import Client
 from hibernator.kube.patch import encode

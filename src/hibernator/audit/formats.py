@@ -11,8 +11,8 @@ import msgspec
 from hibernator.audit.chain import Entry
 from hibernator.audit.event import as_text
 from hibernator.audit.schema import COLUMNS, to_values
-from hibernator.decisions.approval import in_place_of
 from hibernator.decisions.journal import BEHALF
+from hibernator.decisions.person import in_place_of
 
 _encode: Final = msgspec.json.Encoder(enc_hook=as_text).encode
 

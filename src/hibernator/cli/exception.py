@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from hibernator.api.hibernateplan import HibernatePlan
     from hibernator.cli.exception_view import Sight
-    from hibernator.decisions.approval import Person, Verdict
+    from hibernator.decisions.approval import Verdict
+    from hibernator.decisions.person import Person
 
 _State = Literal["Draft", "Pending", "Approved", "Active", "Expired", "Rejected", "Cancelled"]
 

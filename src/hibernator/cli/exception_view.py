@@ -13,8 +13,8 @@ from hibernator.api.scheduleexception import EXCEPTIONS, HistoryEntry, ScheduleE
 from hibernator.approvals.decision import matter_of
 from hibernator.cli.output import Column, aged, distanced, moment, printable
 from hibernator.controllers.daysoff_reader import read_once
-from hibernator.decisions.approval import Person, in_place_of, mailbox
 from hibernator.decisions.impact import Change, beside
+from hibernator.decisions.person import Person, in_place_of, mailbox
 from hibernator.decisions.scheduleexception_request import needs_approval, requester, seats_of
 from hibernator.kube.client import Client
 from hibernator.kube.errors import Forbidden, NotFound

@@ -45,7 +45,7 @@ def explain(
     from hibernator.cli.offline import out
     from hibernator.cli.offline.governed import explained, files_of
     from hibernator.cli.offline.loading.documents import load
-    from hibernator.decisions.approval import Person
+    from hibernator.decisions.person import Person
     from hibernator.decisions.scheduleexception_request import requester
     from hibernator.kube.clustertime import now
 

@@ -27,8 +27,8 @@ from hibernator.cli.exits import CliError
 from hibernator.cli.offline import out
 from hibernator.cli.offline.governed import HOME, Files, files_of
 from hibernator.cli.offline.loading.documents import load
-from hibernator.decisions.approval import Person
 from hibernator.decisions.exceptionpolicy import Demands
+from hibernator.decisions.person import Person
 from hibernator.settings import in_words
 
 _NAMESPACE = "default"

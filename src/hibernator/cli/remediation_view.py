@@ -18,7 +18,7 @@ from hibernator.cli.cluster import Session
 from hibernator.cli.exception_outcome import look_until
 from hibernator.cli.exits import CliError
 from hibernator.cli.output import Column, aged, moment
-from hibernator.decisions.approval import Person, in_place_of
+from hibernator.decisions.person import Person, in_place_of
 from hibernator.decisions.remediationapprovalrequest_votes import places, said
 from hibernator.decisions.scheduleexception_request import seat_of
 from hibernator.schedule.spoken import relative

@@ -15,8 +15,6 @@ speak for one person at a time: not for the requester, not for who decided alrea
 
 import hashlib
 import json
-import string
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +22,8 @@ from typing import Final, Literal
 
 import msgspec
 from whenever import Instant
+
+from hibernator.decisions.person import Person, mailbox, same_human, same_voter, voices
 
 APPROVAL_TIMEOUT: Final = "ApprovalTimeout"
 OPERATOR: Final = "hibernator"  # the actor of what no person did
@@ -41,38 +41,7 @@ Refused = Literal[
     "TooLate",
     "WrongChannel",
 ]
-_LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 DONE: Final[Mapping[Verdict, str]] = {"approve": "approved", "reject": "rejected"}
-
-
-@dataclass(frozen=True, slots=True)
-class Person:
-    """Someone, as the cluster knows them; the e-mail is empty where none is known."""
-
-    user: str
-    email: str = ""
-    roles: frozenset[str] = frozenset()
-    groups: tuple[str, ...] = ()
-    extra: tuple[tuple[str, str], ...] = ()  # what else was authenticated about them, by its key
-    deputy_for: tuple["Absence", ...] = ()
-
-    @property
-    def claimed(self) -> tuple[str, ...]:
-        """The addresses in `extra`; several under one key have spaces between them."""
-        return tuple(address for _, value in self.extra for address in value.split())
-
-
-@dataclass(frozen=True, slots=True)
-class Absence:
-    """A person who is away for a while, and the name of the deputy who decides in their place meanwhile."""
-
-    away: Person
-    deputy: str
-    since: Instant
-    until: Instant
-
-    def covers(self, at: Instant) -> bool:
-        return self.since <= at < self.until
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,46 +212,6 @@ def wrong_channel(channel: str, counted: Iterable[str]) -> Refusal:
     )
 
 
-def voices(who: Person, at: Instant, requester: Person) -> Iterator[Person]:
-    """As whom a person may decide: as themselves, and as those whose deputy they are then."""
-    yield who
-    if not same_human(who, requester):
-        for absence in who.deputy_for:
-            if absence.covers(at) and not same_human(absence.away, requester):
-                yield absence.away
-
-
-def in_place_of(who: str, away: str) -> str:
-    """How people read who decided: `dave for carol`."""
-    return f"{who} for {away}" if away else who
-
-
-def mailbox(email: str) -> str:
-    """An address such that two ways to write the same one are equal.
-
-    Mail systems in use take no notice of the case of plain letters. All else is left alone: who asks for the
-    agreement of `ops+oncall@…` does not ask for that of `ops@…`, nor of one with letters that look alike.
-    """
-    return email.translate(_LOWER)
-
-
-def same_human(one: Person, other: Person) -> bool:
-    """Whether two may well be the same human being: what merely looks different is seen through here."""
-    return one.user == other.user or not set(map(_owner, _addresses(one))).isdisjoint(
-        map(_owner, _addresses(other))
-    )
-
-
-def _addresses(person: Person) -> Iterator[str]:
-    """All that are known of someone, also those that no place is filled by."""
-    yield from (address for address in (person.email, *person.claimed) if "@" in address)
-
-
-def _owner(email: str) -> str:
-    local, _, domain = unicodedata.normalize("NFKC", email).strip().casefold().rpartition("@")
-    return f"{local.partition('+')[0]}@{domain}"
-
-
 def _order(vote: Vote) -> tuple[Instant, bool, str]:
     return vote.at, vote.verdict == "approve", vote.by.user
 
@@ -291,7 +220,7 @@ def _refusal(
     request: Request, vote: Vote, counted: Sequence[Vote], outcome: Outcome | None
 ) -> Refusal | None:
     """The first reason for which a vote does not count."""
-    earlier = next((one for one in counted if _same_voter(one.by, vote.by)), None)
+    earlier = next((one for one in counted if same_voter(one.by, vote.by)), None)
     if earlier:
         done, at = DONE[earlier.verdict], earlier.at.format_iso()
         return Refusal("AlreadyDecided", f"{vote.by.user} has {done} it already, at {at}; that is final.")
@@ -317,7 +246,7 @@ def _refusal(
 def _said_by_those_away(vote: Vote, able: Sequence[Person], counted: Sequence[Vote]) -> Refusal | None:
     """Why a deputy's approval adds nothing: all whose deputy they are have decided."""
     if vote.verdict == "reject" or any(
-        not any(_same_voter(one.by, voice) for one in counted) for voice in able
+        not any(same_voter(one.by, voice) for one in counted) for voice in able
     ):
         return None
     names = ", ".join(voice.user for voice in able)
@@ -340,12 +269,6 @@ def _unapprovable(request: Request, vote: Vote) -> Refusal | None:
             "OwnRequest", f"{vote.by.user} requested it and cannot approve it: ask another approver."
         )
     return None
-
-
-def _same_voter(one: Person, other: Person) -> bool:
-    return one.user == other.user or not set(map(mailbox, _addresses(one))).isdisjoint(
-        map(mailbox, _addresses(other))
-    )
 
 
 def _open_to(vote: Vote, voice: Person, places: Iterable[Seat]) -> list[Seat]:
@@ -387,7 +310,7 @@ def _spoken(
     found, users = list(own), {vote.by.user for vote, _ in own}
     for vote in given:
         for voice in () if vote.by.user in users else voices(vote.by, vote.at, requester):
-            is_heard = any(_same_voter(voice, other) for _, other in found)
+            is_heard = any(same_voter(voice, other) for _, other in found)
             if not is_heard and _open_to(vote, voice, places):
                 found.append((vote, voice))
                 break

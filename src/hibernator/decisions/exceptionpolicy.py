@@ -20,9 +20,10 @@ from hibernator.api.exceptionpolicy import (
 )
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.scheduleexception import ScheduleException
-from hibernator.decisions.approval import Person, Seat, fingerprint
+from hibernator.decisions.approval import Seat, fingerprint
 from hibernator.decisions.exceptionpolicy_limits import Use, broken_limits, freezes, joined, within
 from hibernator.decisions.pattern import PatternError, found_in
+from hibernator.decisions.person import Person
 from hibernator.decisions.selecting import selects
 from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.words import read_duration

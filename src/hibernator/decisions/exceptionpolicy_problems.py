@@ -8,8 +8,8 @@ from whenever import Instant
 
 from hibernator.api.exceptionpolicy import ExceptionPolicySpec
 from hibernator.api.problem import Problem
-from hibernator.decisions.approval import mailbox
 from hibernator.decisions.pattern import PatternError, found_in
+from hibernator.decisions.person import mailbox
 from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.problems import tried
 from hibernator.schedule.words import read_duration

@@ -18,7 +18,7 @@ from hibernator.api.remediationapprovalrequest import (
     RemediationApprovalRequest,
     RemediationApprovalRequestStatus,
 )
-from hibernator.decisions.approval import Standing, in_place_of
+from hibernator.decisions.approval import Standing
 from hibernator.decisions.conditions import Notice, find, seconds_until, whole_second
 from hibernator.decisions.journal import (
     BEHALF,
@@ -32,6 +32,7 @@ from hibernator.decisions.journal import (
     journal_or,
     noted,
 )
+from hibernator.decisions.person import in_place_of
 from hibernator.decisions.remediationapprovalrequest_status import (
     approval,
     awaited,

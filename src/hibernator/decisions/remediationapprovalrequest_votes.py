@@ -11,9 +11,10 @@ from hibernator.api.aianalysis import DeadlineSource
 from hibernator.api.meta import Condition
 from hibernator.api.people import ApproverLevel
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
-from hibernator.decisions.approval import Person, Refusal, Request, Seat, Standing, Verdict, Vote, stand
+from hibernator.decisions.approval import Refusal, Request, Seat, Standing, Verdict, Vote, stand
 from hibernator.decisions.exceptionpolicy import Demands
 from hibernator.decisions.exceptionpolicy_remediations import Governance, asking, noted
+from hibernator.decisions.person import Person
 
 UNKNOWN_CHANNEL: Final = "api"
 _ANY_APPROVER: Final = Seat("role", "*")

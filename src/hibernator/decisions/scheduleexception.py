@@ -22,10 +22,11 @@ from hibernator.api.scheduleexception import (
     ScheduleException,
     ScheduleExceptionStatus,
 )
-from hibernator.decisions.approval import Outcome, Person, Request, Standing, stand
+from hibernator.decisions.approval import Outcome, Request, Standing, stand
 from hibernator.decisions.conditions import Notice, seconds_until, whole_second
 from hibernator.decisions.exceptionpolicy import Case, Demands, demands
 from hibernator.decisions.exceptionpolicy_limits import uses
+from hibernator.decisions.person import Person
 from hibernator.decisions.scheduleexception_line import ahead, crowded, taken
 from hibernator.decisions.scheduleexception_request import (
     REQUESTED_BY,

@@ -16,8 +16,9 @@ from hibernator.api.scheduleexception import (
     ScheduleException,
     ScheduleExceptionSpec,
 )
-from hibernator.decisions.approval import Outcome, Person, Request, Seat, Vote, fingerprint
+from hibernator.decisions.approval import Outcome, Request, Seat, Vote, fingerprint
 from hibernator.decisions.exceptionpolicy import Demands
+from hibernator.decisions.person import Person
 
 # Stamped by admission from the authenticated user, and refused by it where someone wrote anything else.
 REQUESTED_BY: Final = f"{DOMAIN}/requested-by"

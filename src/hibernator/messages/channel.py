@@ -12,7 +12,7 @@ from typing import Protocol
 from whenever import Instant
 
 from hibernator.api.approvaldelivery import ApprovalDelivery, Topic
-from hibernator.decisions.approval import mailbox
+from hibernator.decisions.person import mailbox
 from hibernator.messages.conversation import End
 from hibernator.messages.facts import Facts
 

@@ -19,8 +19,8 @@ from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.meta import Object
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
-from hibernator.decisions.approval import mailbox
 from hibernator.decisions.conditions import seconds_until
+from hibernator.decisions.person import mailbox
 from hibernator.decisions.scheduleexception_line import plan_key
 from hibernator.kube.cache import Cache, Caches
 from hibernator.kube.controller import Controller, For, Key, Result, Watches

@@ -17,9 +17,10 @@ from hibernator.api.people import EMAIL, ApproverLevel
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.approvals.people import Directory, approvers, asker, decider, everybody
-from hibernator.decisions.approval import Person, Seat, fingerprint, in_place_of, mailbox, same_human
+from hibernator.decisions.approval import Seat, fingerprint
 from hibernator.decisions.conditions import find
 from hibernator.decisions.journal import author
+from hibernator.decisions.person import Person, in_place_of, mailbox, same_human
 from hibernator.decisions.remediationrequest import asks_about
 from hibernator.decisions.scheduleexception_request import (
     needs_approval,

@@ -19,8 +19,8 @@ from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, Remedia
 from hibernator.api.scheduleexception import EXCEPTIONS, RequiredApproval, ScheduleException
 from hibernator.api.windows import OffHourWindow
 from hibernator.approvals import decision, remediation
-from hibernator.decisions.approval import in_place_of
 from hibernator.decisions.impact import Change, beside
+from hibernator.decisions.person import in_place_of
 from hibernator.decisions.scheduleexception_request import VERIFIED_EMAIL, requester, requester_claims
 from hibernator.pictures.comparison import Comparison, compare
 from hibernator.pictures.strips import hours

@@ -15,8 +15,8 @@ from urllib.parse import quote, urlencode
 from whenever import Instant
 
 from hibernator.api.approvaldelivery import ApprovalDelivery, LinkToken
-from hibernator.decisions.approval import mailbox
 from hibernator.decisions.conditions import whole_second
+from hibernator.decisions.person import mailbox
 
 DAYS: Final = 30
 MOST: Final = 20  # links of one person that are remembered

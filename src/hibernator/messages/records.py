@@ -14,8 +14,8 @@ from whenever import Instant
 
 from hibernator.api.approvaldelivery import DELIVERIES, ApprovalDelivery, ApprovalDeliveryStatus, SentMessage
 from hibernator.api.kind import Kind
-from hibernator.decisions.approval import mailbox
 from hibernator.decisions.conditions import Verdict, lay_over, whole_second
+from hibernator.decisions.person import mailbox
 from hibernator.messages.channel import Channel
 from hibernator.messages.conversation import Conversation
 from hibernator.messages.links import remembered

@@ -13,7 +13,7 @@ import structlog
 from whenever import Instant
 
 from hibernator.api.approvaldelivery import ApprovalDelivery, Topic
-from hibernator.decisions.approval import mailbox
+from hibernator.decisions.person import mailbox
 from hibernator.kube.clock import Clock
 from hibernator.messages.channel import AwayError, Letter, RefusedError, is_kept, mark_of
 from hibernator.messages.slack_api import SlackApi, SlackError

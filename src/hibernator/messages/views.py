@@ -13,7 +13,7 @@ from typing import Final
 from whenever import Instant
 
 from hibernator.api.approvaldelivery import ApprovalDelivery, Topic
-from hibernator.decisions.approval import mailbox
+from hibernator.decisions.person import mailbox
 from hibernator.messages.conversation import Asked, Conversation, End
 
 _LAST_HOUR: Final = 3600.0

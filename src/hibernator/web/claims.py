@@ -14,7 +14,7 @@ from joserfc.jwt import JWTClaimsRegistry
 from whenever import Instant
 
 from hibernator.approvals.people import LONGEST_CLAIM, own_groups
-from hibernator.decisions.approval import mailbox
+from hibernator.decisions.person import mailbox
 from hibernator.web.identity import Identity
 from hibernator.web.refusals import LoginRefusedError
 

@@ -11,7 +11,8 @@ from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.approvals import decision, remediation
 from hibernator.approvals.counting import Counting
 from hibernator.approvals.decision import Matter
-from hibernator.decisions.approval import Person, Refusal, Verdict, Vote
+from hibernator.decisions.approval import Refusal, Verdict, Vote
+from hibernator.decisions.person import Person
 from hibernator.web import authorization
 from hibernator.web.cases import Case
 from hibernator.web.identity import Identity

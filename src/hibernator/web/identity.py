@@ -11,7 +11,7 @@ class Identity:
 
     issuer: str  # of OIDC, or the entity id of a SAML identity provider
     subject: str  # `sub`, or the NameID
-    email: str  # as the provider verified it; `decisions.approval.mailbox` makes it comparable
+    email: str  # as the provider verified it; `decisions.person.mailbox` makes it comparable
     name: str  # to show
     username: str  # as kube-apiserver would map it (`--oidc-username-claim`, `--oidc-username-prefix`)
     groups: tuple[str, ...]  # likewise

@@ -7,7 +7,7 @@ from whenever import Instant
 
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
 from hibernator.api.scheduleexception import HistoryEntry, ScheduleException
-from hibernator.decisions.approval import in_place_of
+from hibernator.decisions.person import in_place_of
 from hibernator.messages.facts import Facts
 
 Tone = Literal["yes", "no", "plain"]

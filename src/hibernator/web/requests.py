@@ -19,7 +19,8 @@ from hibernator.api.people import KnownBy
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
 from hibernator.approvals import decision, remediation
 from hibernator.approvals.decision import Matter, NotAcceptedError
-from hibernator.decisions.approval import Person, Refusal, Verdict, Vote
+from hibernator.decisions.approval import Refusal, Verdict, Vote
+from hibernator.decisions.person import Person
 from hibernator.messages.facts import local
 from hibernator.messages.links import Checked, Validity, check
 from hibernator.messages.renewal import ask_again

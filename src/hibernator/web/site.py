@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from hibernator.audit.reading import TrailReader
-from hibernator.decisions.approval import mailbox
+from hibernator.decisions.person import mailbox
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
 from hibernator.kube.metrics import Metrics

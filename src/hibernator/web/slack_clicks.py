@@ -15,7 +15,8 @@ import structlog
 from hibernator.api.approvaldelivery import DELIVERIES, ApprovalDelivery
 from hibernator.api.people import KnownBy
 from hibernator.approvals.decision import Matter, NotAcceptedError, write
-from hibernator.decisions.approval import Person, Verdict, mailbox
+from hibernator.decisions.approval import Verdict
+from hibernator.decisions.person import Person, mailbox
 from hibernator.kube.errors import ApiError
 from hibernator.kube.patch import encode, merge_patch
 from hibernator.messages.channel import AwayError

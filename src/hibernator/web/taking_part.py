@@ -8,7 +8,8 @@ from whenever import Instant
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.approvals.people import Directory, asker
-from hibernator.decisions.approval import Person, Seat, same_human, voices
+from hibernator.decisions.approval import Seat
+from hibernator.decisions.person import Person, same_human, voices
 from hibernator.decisions.remediationapprovalrequest_votes import places
 from hibernator.decisions.scheduleexception_request import needs_approval, seat_of, seats_of
 from hibernator.web.cases import Case

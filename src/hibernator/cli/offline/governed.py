@@ -13,7 +13,6 @@ from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.meta import Object
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.cli.offline.loading.documents import Document, without_nulls
-from hibernator.decisions.approval import Person
 from hibernator.decisions.exceptionpolicy import (
     Case,
     Demands,
@@ -23,6 +22,7 @@ from hibernator.decisions.exceptionpolicy import (
     why_not_about,
 )
 from hibernator.decisions.exceptionpolicy_limits import uses
+from hibernator.decisions.person import Person
 from hibernator.decisions.scheduleexception_request import requester
 
 HOME: Final = "hibernator-system"

@@ -16,7 +16,7 @@ from hibernator.api.core import NAMESPACES
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.approvals.policies import is_for_all
-from hibernator.decisions.approval import mailbox
+from hibernator.decisions.person import mailbox
 from hibernator.messages.controller import BY_PLAN
 from hibernator.pictures.pairs import Pairs, legend, pairs
 from hibernator.schedule.errors import FORMS

@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute
 
 from hibernator.api.meta import says
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
-from hibernator.decisions.approval import in_place_of
+from hibernator.decisions.person import in_place_of
 from hibernator.web.dashboard.board import Board
 from hibernator.web.dashboard.plans import has_words, page_of
 from hibernator.web.dashboard.viewer import Viewer

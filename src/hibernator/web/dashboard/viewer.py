@@ -15,7 +15,7 @@ from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, Remedia
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
 from hibernator.approvals.people import Directory
-from hibernator.decisions.approval import Person
+from hibernator.decisions.person import Person
 from hibernator.kube.cache import Cache
 from hibernator.messages.facts import Facts
 from hibernator.web.cases import Case
