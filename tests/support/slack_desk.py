@@ -43,6 +43,13 @@ class SlackDesk:
         shown: dict[str, Any] = await self.until(found)
         return shown
 
+    def recorded(self, name: str, who: str = BOB) -> bool:
+        """Whether the web process knows that its question is there."""
+        messages = self.approving.deliveries(name).get(who, {}).get("status", {}).get("messages", [])
+        return any(
+            (one["channel"], one["topic"]) == ("slack", "asked") and "sentAt" in one for one in messages
+        )
+
     def post_of(self, name: str) -> dict[str, Any] | None:
         """What the channel shows of a request; it takes a post a second, also of other requests."""
         for one in self.slack.channel(ROOM):

@@ -10,6 +10,7 @@ from hibernator.approvals import decision
 from hibernator.approvals.decision import NotAcceptedError
 from hibernator.approvals.people import Directory
 from hibernator.kube.metrics import API_REQUESTS
+from hibernator.web import deciding
 from support.account import known_by
 from support.approving import ALICE, BOB, CAROL, MALLORY, Approving
 
@@ -115,6 +116,20 @@ async def test_what_was_exchanged_after_it_was_shown_is_not_approved(desk: Appro
         desk.forget(name)
         gone = await desk.send(browser, page, "approve")
         assert gone.status in {404, 409}, gone.text
+
+
+async def test_what_was_deleted_is_not_decided_where_a_cache_still_has_it(desk: Approving) -> None:
+    name = desk.ask(BOB)
+    await desk.shown(name)
+    site = desk.webs.replicas[0].site
+    old = site.cases.exceptions.get(desk.scene.namespace, name)
+    assert old
+    desk.forget(name)
+    await desk.operator.settle()
+    known, matter = known_by(BOB), decision.matter_of(old)
+    who = Directory().known(BOB, known)
+    with pytest.raises(NotAcceptedError, match=f"{name} was deleted: there is nothing left to decide"):
+        await deciding.write(site, old, matter, who, known, "approve", "link")
 
 
 async def test_what_was_deleted_and_asked_anew_under_the_same_name_is_not_approved(desk: Approving) -> None:

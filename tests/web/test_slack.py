@@ -128,6 +128,7 @@ async def test_a_click_on_what_was_shown_before_is_answered_and_the_message_rene
 ) -> None:
     name = slack_desk.approving.ask(BOB)
     message = await slack_desk.question(name)
+    await slack_desk.until(lambda: slack_desk.recorded(name))
     value = message["blocks"][-2]["elements"][0]["value"]
     click = slack_desk.slack.click(BOB, message, APPROVE)
     stale = [{"action_id": APPROVE, "value": value.replace('"spec_hash":"', '"spec_hash":"x')}]
@@ -144,6 +145,27 @@ async def test_a_click_on_what_was_shown_before_is_answered_and_the_message_rene
     await slack_desk.press(BOB, message, actions=stale, container=moved)
     replaced = [one for one in slack_desk.slack.answers if one.get("replace_original")]
     assert "out of date" in replaced[-1]["text"]
+
+
+async def test_a_click_before_a_message_is_recorded_does_not_wipe_it(slack_desk: SlackDesk) -> None:
+    answered = slack_desk.slack.held["chat.postMessage"] = asyncio.Event()
+    name = slack_desk.approving.ask(BOB)
+    message = await slack_desk.question(name)
+    uid, site = (
+        slack_desk.approving.found(name)["metadata"]["uid"],
+        slack_desk.approving.webs.replicas[0].site,
+    )
+    value = message["blocks"][-2]["elements"][0]["value"]
+    stale = [{"action_id": APPROVE, "value": value.replace('"spec_hash":"', '"spec_hash":"x')}]
+    since, edits = len(slack_desk.slack.answers), message.get("edits", 0)
+    click = slack_desk.slack.click(BOB, message, APPROVE, actions=stale)
+    assert await slack_desk.post(click) == 200
+    await slack_desk.until(lambda: slack_desk.slack.answers[since:] or site.cases.is_awaited(uid))
+    del slack_desk.slack.held["chat.postMessage"]
+    answered.set()
+    assert "no longer what was shown" in await slack_desk.answer(since)
+    await slack_desk.until(lambda: message.get("edits", 0) > edits)
+    assert not [one for one in slack_desk.slack.answers[since:] if one.get("replace_original")]
 
 
 async def test_a_request_that_is_deleted_takes_its_buttons_along(slack_desk: SlackDesk) -> None:

@@ -80,6 +80,13 @@ def record_of(delivery: ApprovalDelivery, channel: str, topic: str) -> SentMessa
     return next(found, None)
 
 
+def is_under_way(delivery: ApprovalDelivery, channel: str) -> bool:
+    """Whether a message may be at the channel already without its record."""
+    return any(
+        one.channel == channel and one.next_attempt_at and not one.sent_at for one in delivery.status.messages
+    )
+
+
 def due(
     record: SentMessage | None, channel: Channel, content: str, now: Instant, *, is_open: bool = True
 ) -> Due:

@@ -1,9 +1,9 @@
 """What people are asked about, by the uid that stands in their links, from watch caches of every replica."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from hibernator.api.aianalysis import ANALYSES, AIAnalysis
 from hibernator.api.approvaldelivery import ApprovalDelivery
@@ -26,6 +26,7 @@ from hibernator.web.settings import Settings
 
 BY_UID: Final = "uid"
 
+T = TypeVar("T")
 Case = ScheduleException | RemediationApprovalRequest
 
 
@@ -41,7 +42,7 @@ class Cases:
     people: People
     policies: PolicyCaches
     maps: tuple[Cache[Any], ...]  # what people are known from
-    _waiting: dict[str, set[asyncio.Event]] = field(default_factory=dict)  # who waits for a change, by uid
+    _waiting: dict[str, set[asyncio.Event]] = field(default_factory=dict)  # for a change, by uid of request
 
     @classmethod
     def of(cls, caches: Caches, settings: Settings) -> Self:
@@ -72,7 +73,10 @@ class Cases:
             (roles, emails) if emails is not None else (roles,),
         )
         for cache in (exceptions, approvals):
-            cache.on_change(found._wake)
+            cache.on_change(lambda old, new: found._wake(one.metadata.uid for one in (old, new) if one))
+        found.deliveries.on_change(
+            lambda old, new: found._wake(one.spec.request.uid for one in (old, new) if one)
+        )
         return found
 
     @property
@@ -101,11 +105,20 @@ class Cases:
 
     async def until(self, uid: str, fact: Callable[[Case], bool], seconds: float) -> Case | None:
         """The request, as soon as this is true of it; None where it is not within so many seconds."""
+
+        def look() -> Case | None:
+            found = self.find(uid)
+            return found if found and fact(found) else None
+
+        return await self.seen(uid, look, seconds)
+
+    async def seen(self, uid: str, look: Callable[[], T | None], seconds: float) -> T | None:
+        """What a look finds, anew after each change of the request and of what was sent about it."""
         changed = asyncio.Event()
         self._waiting.setdefault(uid, set()).add(changed)
         try:
             async with asyncio.timeout(seconds):
-                while not ((found := self.find(uid)) and fact(found)):
+                while (found := look()) is None:
                     changed.clear()
                     await changed.wait()
                 return found
@@ -116,9 +129,13 @@ class Cases:
             if not self._waiting[uid]:
                 del self._waiting[uid]
 
-    def _wake(self, old: Object | None, new: Object | None) -> None:
-        for one in (old, new):
-            for changed in self._waiting.get(one.metadata.uid, ()) if one else ():
+    def is_awaited(self, uid: str) -> bool:
+        """Whether a change of this request is waited for."""
+        return uid in self._waiting
+
+    def _wake(self, uids: Iterable[str]) -> None:
+        for uid in uids:
+            for changed in self._waiting.get(uid, ()):
                 changed.set()
 
     def sent_about(self, uid: str) -> tuple[ApprovalDelivery, ...]:

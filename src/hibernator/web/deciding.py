@@ -10,9 +10,10 @@ from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, Remedia
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.approvals import decision, remediation
 from hibernator.approvals.counting import Counting
-from hibernator.approvals.decision import Matter
+from hibernator.approvals.decision import Matter, NotAcceptedError
 from hibernator.decisions.approval import Refusal, Verdict, Vote
 from hibernator.decisions.person import Person
+from hibernator.kube.errors import NotFound
 from hibernator.web import authorization
 from hibernator.web.cases import Case
 from hibernator.web.identity import Identity
@@ -63,7 +64,24 @@ async def write(
     channel: Literal["link", "slack"],
     reason: str = "",
 ) -> Case:
-    """Write it down, once; raises NotAcceptedError where it is not theirs to decide."""
+    """Write it down, once; raises NotAcceptedError where it is not theirs to decide, or is there no more."""
+    try:
+        return await _write(site, case, matter, who, known_by, verdict, channel, reason)
+    except NotFound as error:  # our cache still had it
+        message = f"{matter.name} was deleted: there is nothing left to decide."
+        raise NotAcceptedError(Refusal("TooLate", message)) from error
+
+
+async def _write(
+    site: Site,
+    case: Case,
+    matter: Matter,
+    who: Person,
+    known_by: KnownBy,
+    verdict: Verdict,
+    channel: Literal["link", "slack"],
+    reason: str,
+) -> Case:
     now, counts = site.clock.now(), counting(site)
     if isinstance(case, RemediationApprovalRequest):
         analysis = site.cases.analysis_of(case)

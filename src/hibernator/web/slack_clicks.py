@@ -5,7 +5,7 @@ From there on it is the same machine as for every other door.
 """
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -20,7 +20,7 @@ from hibernator.decisions.person import Person, mailbox
 from hibernator.kube.errors import ApiError
 from hibernator.kube.patch import encode, merge_patch
 from hibernator.messages.channel import AwayError
-from hibernator.messages.records import outdated
+from hibernator.messages.records import is_under_way, outdated
 from hibernator.messages.slack import place_of, trouble_with
 from hibernator.messages.slack_api import SlackApi, SlackError
 from hibernator.messages.slack_blocks import (
@@ -49,6 +49,7 @@ _HOOKS: Final = "hooks.slack.com"
 _TAKEN: Final = 200
 _TRIGGER: Final = 2.0  # seconds for which a dialog can still be opened
 _PATIENCE: Final = 30.0  # seconds for which a click waits where Slack asks to wait
+_RECORDED_WITHIN: Final = 10.0  # seconds; longer than a message waits for its record
 _STILL_TRUE: Final = frozenset({"OwnRequest", "NotAsked"})  # refusals after which a message needs no change
 _DONE: Final[dict[Verdict, str]] = {"approve": "approval", "reject": "rejection"}
 
@@ -195,23 +196,36 @@ class Clicks:
 
     async def _renew(self, origin: Origin) -> None:
         """Let the message show what is so now: by its record, or on the spot where it has none any more."""
-        for delivery in self._site.cases.sent_about(origin.asked.uid):
-            if any(one.id == origin.message_id for one in delivery.status.messages):
-                metadata = delivery.metadata
+        uid = origin.asked.uid
+        delivery: ApprovalDelivery | Literal[False] | None
+        delivery = await self._site.cases.seen(uid, lambda: self._recorded(origin), _RECORDED_WITHIN)
+        if delivery is None:
+            return  # it is still being recorded: what it should show is sent after that
+        if delivery:
+            metadata = delivery.metadata
 
-                def change(found: ApprovalDelivery) -> dict[str, Any]:
-                    return merge_patch(
-                        encode(found.status), encode(outdated(found.status, origin.message_id))
-                    )
+            def change(found: ApprovalDelivery) -> dict[str, Any]:
+                return merge_patch(encode(found.status), encode(outdated(found.status, origin.message_id)))
 
-                matter = Matter(metadata.name, metadata.namespace, metadata.uid)
-                try:
-                    await write(self._site.client, DELIVERIES, matter, change)
-                except ApiError as error:
-                    _log.warning("message not renewed", error=str(error))
-                return
+            matter = Matter(metadata.name, metadata.namespace, metadata.uid)
+            try:
+                await write(self._site.client, DELIVERIES, matter, change)
+            except ApiError as error:
+                _log.warning("message not renewed", error=str(error))
+            return
         text = "This message is out of date. The request was decided, changed or deleted, or is asked below."
         await self._tell(origin, {"replace_original": True, "text": text, "blocks": []})
+
+    def _recorded(self, origin: Origin) -> ApprovalDelivery | Literal[False] | None:
+        """The record of this message; False where there is none, None where that is not known yet.
+
+        Slack shows a message a moment before it is recorded: a click that comes in between must not wipe it.
+        """
+        deliveries = self._site.cases.sent_about(origin.asked.uid)
+        for delivery in deliveries:
+            if any(one.id == origin.message_id for one in delivery.status.messages):
+                return delivery
+        return None if any(is_under_way(one, "slack") for one in deliveries) else False
 
     async def _reply(self, origin: Origin, user_id: str, text: str) -> None:
         """Answer for their eyes only; also who thought so long in the dialog that its address has expired."""
