@@ -23,8 +23,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from whenever import Instant
 
+from hibernator.executors.gcp.googleauth import GoogleTokens, read_key
 from hibernator.executors.gcp.project import GcpProject
-from hibernator.executors.gcp.tokens import GoogleTokens, Tokens, read_key
+from hibernator.executors.gcp.tokens import Tokens
 from support.google_schemas import Method, methods
 
 PROJECT = "dev"

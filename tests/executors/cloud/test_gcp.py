@@ -10,9 +10,10 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from hibernator.executors.connections import Unusable
+from hibernator.executors.gcp.googleauth import GoogleTokens, read_key
 from hibernator.executors.gcp.login import CONFIGURATION, own_identity
 from hibernator.executors.gcp.project import GcpProject
-from hibernator.executors.gcp.tokens import GoogleTokens, MetadataTokens, NotLetInError, Tokens, read_key
+from hibernator.executors.gcp.tokens import MetadataTokens, NotLetInError, Tokens
 from hibernator.executors.protocol import ExecutorError, Permanent, Retryable
 from support.gcp import PROJECT, SUBJECT_TOKEN, Google, other_key
 

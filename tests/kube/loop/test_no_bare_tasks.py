@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[3] / "src" / "hibernator"
 # Those that are not in a group, and why nothing runs on all the same.
 NAMED = {
     "audit/trail.py: shield": "a future that the loop of the trail completes, and no task of its own",
-    "executors/gcp/tokens.py: create_task": "belongs to the group of the fetch that it is handed",
+    "executors/gcp/googleauth.py: create_task": "belongs to the group of the fetch that it is handed",
     "kube/serving.py: ensure_future": "serves on while it is asked to stop, and is awaited in a `finally`",
     "kube/serving.py: shield": "the same one",
 }

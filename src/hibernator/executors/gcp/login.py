@@ -17,15 +17,7 @@ from hibernator.api.cloudprovider import Gcp
 from hibernator.executors.accounts import Account, Login, trusted
 from hibernator.executors.connections import Unusable
 from hibernator.executors.gcp.project import GcpProject, GcpRefusedError, part
-from hibernator.executors.gcp.tokens import (
-    GoogleTokens,
-    MetadataTokens,
-    NotLetInError,
-    Tokens,
-    TokenSource,
-    read_federation,
-    read_key,
-)
+from hibernator.executors.gcp.tokens import MetadataTokens, NotLetInError, Tokens, TokenSource
 from hibernator.kube.transport import Fence
 
 KEY: Final = "key.json"
@@ -57,6 +49,8 @@ async def own_identity(http: aiohttp.ClientSession) -> TokenSource:
     file = os.environ.get(CONFIGURATION)
     if not file:
         return MetadataTokens(http)
+    from hibernator.executors.gcp.googleauth import GoogleTokens, read_federation  # a seam, as the other one
+
     try:
         text = await asyncio.to_thread(Path(file).read_bytes)
         return GoogleTokens(read_federation(text), http)
@@ -64,12 +58,14 @@ async def own_identity(http: aiohttp.ClientSession) -> TokenSource:
         raise Unusable("CredentialsRefused", f"{CONFIGURATION} names {file}: {error}") from error
 
 
-def _key(login: Login, spec: Gcp, secret: str, http: aiohttp.ClientSession) -> GoogleTokens:
+def _key(login: Login, spec: Gcp, secret: str, http: aiohttp.ClientSession) -> TokenSource:
     text = login.secret.get(KEY)
     if not text:
         raise Unusable(
             "SecretIncomplete", f"The Secret {secret} has no {KEY}; add the service account's key."
         )
+    from hibernator.executors.gcp.googleauth import GoogleTokens, read_key  # the seam: the library is large
+
     try:
         key = read_key(text)
     except NotLetInError as error:
