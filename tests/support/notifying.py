@@ -27,8 +27,9 @@ from hibernator.kube.cache import Cache, Caches
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Key, Result
 from hibernator.kube.metrics import RUNTIME, Metrics
+from hibernator.kube.together import together
 from hibernator.notifications.apprise import Apprises
-from hibernator.notifications.controller import Notifier, objects_of
+from hibernator.notifications.controller import Notifier, objects_of, sink_keys
 from hibernator.notifications.courier import Means
 from hibernator.notifications.metrics import METRICS
 from hibernator.notifications.outbound import Outbound
@@ -53,8 +54,9 @@ class Sink:
     paths: list[str] = field(default_factory=list)
     answers: list[tuple[int, dict[str, str], str]] = field(default_factory=list)  # instead, one after another
     away: bool = False
+    hangs: bool = False  # it takes what it is asked and never answers
     asked: int = 0
-    taken: Callable[[], object] = lambda: None  # called when a message was taken, before the answer
+    taken: Callable[[], object] = lambda: None  # called when a message came that is taken, or hangs
     bodies: list[bytes] = field(default_factory=list)
     _recent: list[float] = field(default_factory=list)
     limit: tuple[int, Callable[[], float]] | None = None  # how many it takes a second of which clock
@@ -62,6 +64,9 @@ class Sink:
     async def handle(self, request: web.Request) -> web.Response:
         body = await request.read()
         self.asked += 1
+        if self.hangs:
+            self.taken()
+            await asyncio.Event().wait()
         if self.away:
             return web.Response(status=502, text="away")
         if self._is_too_much():
@@ -96,7 +101,7 @@ async def http_sink() -> AsyncIterator[Sink]:
     sink = Sink()
     app = web.Application()
     app.router.add_post("/{path:.*}", sink.handle)
-    runner = web.AppRunner(app)
+    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
@@ -221,7 +226,11 @@ class Scene:
         return event(f"hibernateplan.{what}", plan, at=self.clock.now(), identity=(cycle,), data=said)
 
     async def look(self, name: str = "on-call") -> Result:
-        return await self.notifier.reconcile(Key(self.namespace, name))
+        """At all of its sinks, side by side, as the workers do."""
+        found = self.notifier.cache.get(self.namespace, name)
+        keys = list(sink_keys(found)) if found else [Key(self.namespace, name)]
+        results = await together(self.notifier.reconcile(key) for key in keys)
+        return Result(min((one.after for one in results if one.after is not None), default=None))
 
     async def look_until_done(self, name: str = "on-call") -> Result:
         while (result := await self.look(name)).after == 0.0:

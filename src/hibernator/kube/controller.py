@@ -120,6 +120,10 @@ class Watches(Generic[T]):
         return self.mapping(obj)
 
 
+class WatchesSpec(Watches[T]):
+    """The same, where what the status says is of no interest: it is our own record of each step."""
+
+
 class Controller:
     def __init__(
         self,
@@ -171,7 +175,7 @@ class Controller:
 
     def changed(self, source: Source, old: Object | None, new: Object | None) -> None:
         """Queue what the object as it was, and as it is now, has to do with."""
-        if not self._runs:
+        if not self._runs or (isinstance(source, WatchesSpec) and _is_same_spec(old, new)):
             return
         for obj in (old, new):
             if obj is None:
@@ -248,6 +252,17 @@ class Controller:
                 seconds = self.queue.retry(key, self._backoff)
                 log.error("unexpected error in reconcile", exc_info=error, seconds=round(seconds, 1))
                 return "fault"
+
+
+def _is_same_spec(old: Object | None, new: Object | None) -> bool:
+    if old is None or new is None:
+        return False
+    was, now = old.metadata, new.metadata
+    return (was.uid, was.generation, was.deletion_timestamp) == (
+        now.uid,
+        now.generation,
+        now.deletion_timestamp,
+    )
 
 
 @dataclass(frozen=True, slots=True)

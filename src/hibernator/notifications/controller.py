@@ -1,11 +1,12 @@
-"""Keeps every HibernateNotification: what it selects, and what its sinks have yet to get.
+"""Keeps every sink of every HibernateNotification: what it selects, and what it has yet to get.
 
 One replica leads and does this. It looks when a HibernateNotification or what it may select changes, when the
-trail has grown, when a sink may be tried again, and when something is due by the clock.
+trail has grown, when a sink may be tried again, and when something is due by the clock. Each sink has a place
+of its own in the queue: one that never answers delays no other.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,6 +19,7 @@ from hibernator.api.hibernatenotification import (
     MOST_PLANS_SHOWN,
     HibernateNotification,
     HibernateNotificationStatus,
+    NotificationSink,
     SinkStatus,
     WatchedPlan,
 )
@@ -31,9 +33,8 @@ from hibernator.decisions.selecting import selects
 from hibernator.kube.cache import Cache, Caches
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
-from hibernator.kube.controller import Controller, For, Key, Result, Watches
+from hibernator.kube.controller import Controller, Key, Result, Watches, WatchesSpec
 from hibernator.kube.metrics import Metrics
-from hibernator.kube.together import together
 from hibernator.messages.controller import exceptions_of
 from hibernator.notifications.clocked import next_due
 from hibernator.notifications.courier import Courier, Means, Memory
@@ -59,6 +60,7 @@ _NO_TRAIL: Final = (
 _POLL: Final = 2.0  # seconds between two looks at where the trail ends
 _AWAY: Final = 15.0
 _NAMESPACES_FOR: Final = 30.0
+_WORKERS: Final = 32  # most of them wait for a sink
 
 
 @dataclass(slots=True)
@@ -70,58 +72,60 @@ class Notifier:
     clock: Clock
     home: str  # the operator's namespace: only there may a notification look at other namespaces
     _memories: dict[tuple[str, str], Memory] = field(default_factory=dict)  # by uid and sink
-    _lately: dict[str, Lately] = field(default_factory=dict)  # by uid
+    _ledgers: dict[str, Ledger] = field(default_factory=dict)  # by uid, as the next
+    _lately: dict[str, Lately] = field(default_factory=dict)
     _namespaces: tuple[float, dict[str, dict[str, str]]] = (-_NAMESPACES_FOR, {})
 
     async def reconcile(self, key: Key) -> Result:
-        found = self.cache.get(*key)
+        """Look at one sink; its key is that of `sink_keys`."""
+        name, _, sink_name = key.name.partition("/")
+        found = self.cache.get(key.namespace, name)
         if found is None or found.metadata.deletion_timestamp:
             self._forget()
             return Result()
-        ledger = Ledger(self.client, self.cache, found)
-        lately = self._lately.setdefault(found.metadata.uid, Lately())
+        uid, sinks = found.metadata.uid, {sink.name: sink for sink in found.spec.sinks}
+        for gone in [one for one in self._memories if one[0] == uid and one[1] not in sinks]:
+            del self._memories[gone]  # or it would seem to wait for ever
+        if sink_name not in sinks:
+            return Result()
+        ledger = self._ledgers.setdefault(uid, Ledger(self.client, self.cache, found))
+        lately = self._lately.setdefault(uid, Lately())
         scope = Scope(found, self.objects, await self._places(found), lately)
         lately.see(scope, self.clock.monotonic())
         if self.means is None:
             await self._note(ledger, scope, Verdict(READY, False, TRAIL_MISSING, _NO_TRAIL))
             return Result()
         try:
-            head = await self.means.trail.head()
-            await self._begin(ledger, scope, head.sequence)
-            looks = await self._couriers(self.means, ledger, scope, head.sequence)
+            wait = await self._deliver(self.means, ledger, scope, sinks[sink_name])
         except AuditUnavailable as error:
             why = f"The audit trail cannot be read now: {error}"
             await self._note(ledger, scope, Verdict(READY, False, TRAIL_AWAY, why))
             return Result(_AWAY)
-        await self._note(ledger, scope, self._verdict(ledger.found))
+        await self._note(ledger, scope)
         soon = next_due(found.spec, scope.plans(), scope.exceptions(), self.clock.now())
-        looks += [soon] if soon is not None else []
-        return Result(min(looks)) if looks else Result()
+        return Result(min((one for one in (wait, soon) if one is not None), default=None))
 
-    async def _couriers(self, means: Means, ledger: Ledger, scope: Scope, head: int) -> list[float]:
-        """One for each sink, side by side: a slow one delays no other."""
-        uid, names = scope.notification.metadata.uid, {sink.name for sink in scope.notification.spec.sinks}
-        for gone in [key for key in self._memories if key[0] == uid and key[1] not in names]:
-            del self._memories[gone]  # or it would seem to wait for ever
-        couriers = (
-            Courier(means, scope, ledger, sink, self._memories.setdefault((uid, sink.name), Memory()), head)
-            for sink in scope.notification.spec.sinks
-        )
-        return [wait for wait in await together(one.run() for one in couriers) if wait is not None]
+    async def _deliver(
+        self, means: Means, ledger: Ledger, scope: Scope, sink: NotificationSink
+    ) -> float | None:
+        head = (await means.trail.head()).sequence
+        await self._begin(ledger, head)
+        memory = self._memories.setdefault((scope.notification.metadata.uid, sink.name), Memory())
+        return await Courier(means, scope, ledger, sink, memory, head).run()
 
-    async def _begin(self, ledger: Ledger, scope: Scope, head: int) -> None:
+    async def _begin(self, ledger: Ledger, head: int) -> None:
         """A new sink gets what happens from now on; so does one ahead of a trail that was replaced."""
-        names = [sink.name for sink in scope.notification.spec.sinks]
         now = self.clock.now()
 
-        def change(status: HibernateNotificationStatus) -> HibernateNotificationStatus:
-            kept = only(status, names)
+        def change(found: HibernateNotification) -> HibernateNotificationStatus:
+            names = [sink.name for sink in found.spec.sinks]
+            kept = only(found.status, names)
             begun = tuple(_begun(sink_status(kept, name), head, now) for name in sorted(names))
             return structs.replace(kept, sink_statuses=begun)
 
         await ledger.write(change)
 
-    async def _note(self, ledger: Ledger, scope: Scope, verdict: Verdict) -> None:
+    async def _note(self, ledger: Ledger, scope: Scope, trouble: Verdict | None = None) -> None:
         """What is selected, and how it goes."""
         found, now = scope.notification, self.clock.now()
         shown = tuple(
@@ -129,34 +133,34 @@ class Notifier:
             for plan in scope.plans()[:MOST_PLANS_SHOWN]
         )
         count = scope.count()
-        if found.spec.namespace_selector and found.metadata.namespace != self.home:
-            sentence = (
-                f"namespaceSelector holds only in the namespace {self.home}: here, this namespace is meant."
-            )
-            verdict = Verdict(READY, False, SELECTOR_REFUSED, sentence)
-        elif not count and verdict.holds:
-            verdict = Verdict(READY, True, DETACHED, "The selector selects nothing.")
 
-        def change(status: HibernateNotificationStatus) -> HibernateNotificationStatus:
+        def change(newest: HibernateNotification) -> HibernateNotificationStatus:
+            verdict = trouble or self._verdict(newest, count)
             return structs.replace(
-                status,
+                newest.status,
                 state="Bound" if count else "Detached",
                 watched_plans=shown,
                 watched=count,
                 observed_generation=found.metadata.generation,
                 conditions=lay_over(
-                    status.conditions, [verdict], now=now, generation=found.metadata.generation
+                    newest.status.conditions, [verdict], now=now, generation=found.metadata.generation
                 ),
             )
 
         await ledger.write(change)
 
-    def _verdict(self, found: HibernateNotification) -> Verdict:
-        broken = [one for one in found.status.sink_statuses if one.failures_in_a_row]
-        if not broken:
-            return Verdict(READY, True, DELIVERING, "All sinks took what was sent.")
-        sentence = " ".join(f"{one.name}: {one.last_failure_message}." for one in broken)
-        return Verdict(READY, False, SINK_FAILING, f"{sentence} It is tried again.")
+    def _verdict(self, found: HibernateNotification, count: int) -> Verdict:
+        if found.spec.namespace_selector and found.metadata.namespace != self.home:
+            sentence = (
+                f"namespaceSelector holds only in the namespace {self.home}: here, this namespace is meant."
+            )
+            return Verdict(READY, False, SELECTOR_REFUSED, sentence)
+        if broken := [one for one in found.status.sink_statuses if one.failures_in_a_row]:
+            sentence = " ".join(f"{one.name}: {one.last_failure_message}." for one in broken)
+            return Verdict(READY, False, SINK_FAILING, f"{sentence} It is tried again.")
+        if not count:
+            return Verdict(READY, True, DETACHED, "The selector selects nothing.")
+        return Verdict(READY, True, DELIVERING, _went(found.status.sink_statuses))
 
     async def _places(self, found: HibernateNotification) -> frozenset[str]:
         """The namespaces that it looks at."""
@@ -175,8 +179,9 @@ class Notifier:
         there = {one.metadata.uid for one in self.cache.values()}
         for key in [key for key in self._memories if key[0] not in there]:
             del self._memories[key]
-        for uid in self._lately.keys() - there:
-            del self._lately[uid]
+        for kept in (self._lately, self._ledgers):
+            for uid in kept.keys() - there:
+                del kept[uid]
 
     def lag(self) -> float:
         waiting = [memory.waiting_since for memory in self._memories.values() if memory.waiting_since]
@@ -195,6 +200,22 @@ def _begun(sink: SinkStatus, head: int, now: Instant) -> SinkStatus:
     return sink
 
 
+def _went(sinks: Iterable[SinkStatus]) -> str:
+    """Which messages were given up is said for good: no later delivery brings them back."""
+    lost = " ".join(
+        f"{one.name} has not got {one.dropped} of them, which were given up: see deadLetters."
+        for one in sinks
+        if one.dropped
+    )
+    return f"All sinks take messages. {lost}" if lost else "All sinks took what was sent."
+
+
+def sink_keys(found: HibernateNotification) -> Iterator[Key]:
+    """A name has no slash, so what comes after the first one is the sink."""
+    for sink in found.spec.sinks:
+        yield Key(found.metadata.namespace, f"{found.metadata.name}/{sink.name}")
+
+
 def notification_controller(notifier: Notifier, metrics: Metrics) -> Controller:
     metrics.follow(LAG, notifier.lag)
     metrics.follow(OPEN, notifier.open_circuits)
@@ -202,15 +223,15 @@ def notification_controller(notifier: Notifier, metrics: Metrics) -> Controller:
     def theirs(changed: Object) -> Iterable[Key]:
         for one in notifier.cache.values():
             if changed.metadata.namespace == one.metadata.namespace or one.spec.namespace_selector:
-                yield Key(one.metadata.namespace, one.metadata.name)
+                yield from sink_keys(one)
 
     return Controller(
         "notifications",
         notifier.reconcile,
-        sources=[For(notifier.cache), Watches(notifier.objects.plans, theirs)],
+        sources=[WatchesSpec(notifier.cache, sink_keys), Watches(notifier.objects.plans, theirs)],
         clock=notifier.clock,
         metrics=metrics,
-        workers=8,
+        workers=_WORKERS,
     )
 
 

@@ -28,7 +28,7 @@ from hibernator.messages.channel import AwayError, RefusedError
 Networks = Sequence[IPv4Network | IPv6Network]
 
 SECONDS: Final = 15.0
-_LOOK_UPS: Final = 4  # at a time
+_LOOK_UPS: Final = 32  # at a time: a name server that does not answer keeps one for half a minute
 _IS_NUMBER: Final = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
 _NAT64: Final = ip_network("64:ff9b::/96")
 _UNICAST: Final = ip_network(
@@ -111,8 +111,11 @@ class Names(AbstractResolver):
 class Outbound:
     """`async with Outbound(networks) as out: await out.post(url, …)`."""
 
-    def __init__(self, networks: Networks = (), trust: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, networks: Networks = (), trust: ssl.SSLContext | None = None, seconds: float = SECONDS
+    ) -> None:
         self._networks = networks
+        self._seconds = seconds
         self._trust = trust
         self._names = Names()
         self._sessions: dict[str, aiohttp.ClientSession] = {}
@@ -124,11 +127,11 @@ class Outbound:
                 socket_factory=partial(self._socket, scheme),
                 resolver=self._names,
                 ttl_dns_cache=10,
-                limit_per_host=4,
+                limit=0,  # there are no more than there are workers, and one that hangs is in no other's way
             )
             self._sessions[scheme] = aiohttp.ClientSession(
                 connector=connector,
-                timeout=aiohttp.ClientTimeout(total=SECONDS),
+                timeout=aiohttp.ClientTimeout(total=self._seconds),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers={"User-Agent": "hibernator"},
             )

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable
 
 import pytest
+from msgspec import structs
 
 from hibernator.api.core import DEPLOYMENTS, ConfigMap
 from hibernator.api.meta import OwnerReference
@@ -14,6 +15,7 @@ from hibernator.kube.controller import (
     Owns,
     Result,
     Watches,
+    WatchesSpec,
 )
 from hibernator.kube.metrics import RECONCILE_ERRORS
 from support.looks import LOOK, Looks, Setup, meta, owner, versions
@@ -101,6 +103,24 @@ async def test_whoever_an_object_mattered_to_before_hears_of_its_change_too(
         maps.saw(ConfigMap(metadata=meta("list"), data={"1": "after"}))
         await setup.clock.settle()
     assert looks.keys == [Key("team", "before"), Key("team", "before"), Key("team", "after")]
+
+
+async def test_what_only_its_status_says_is_no_news_where_the_spec_is_watched(
+    setup: Setup, maps: Cache[ConfigMap]
+) -> None:
+    def itself(obj: ConfigMap) -> Iterable[Key]:
+        return [Key("team", obj.data["text"])]
+
+    def seen(generation: int, text: str, uid: str = "u") -> ConfigMap:
+        metadata = structs.replace(meta("a"), generation=generation, uid=uid)
+        return ConfigMap(metadata=metadata, data={"text": text})
+
+    looks = Looks()
+    async with setup.running(setup.controller(looks, WatchesSpec(maps, itself))):
+        for found in (seen(1, "new"), seen(1, "status"), seen(2, "spec"), seen(2, "another", "v")):
+            maps.saw(found)
+            await setup.clock.settle()
+    assert [key.name for key in looks.keys] == ["new", "status", "spec", "spec", "another"]
 
 
 async def test_an_object_that_cannot_be_mapped_is_counted_and_does_not_stop_the_rest(
