@@ -30,7 +30,7 @@ test: check  ## Everything that CI runs.
 	@$(BIN)/python -m tools.gotools
 	@PYTHONPATH=tests $(BIN)/python -m support.peers
 	@$(BIN)/python -m compileall -q src tests  # the tests start hundreds of processes: none compiles again
-	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests
+	@$(BIN)/python -m tools.second_try $(JOBS) tests
 
 check: $(STAMP)  ## The fast part: lint, types, imports, generated files.
 	@$(BIN)/ruff check --quiet .
