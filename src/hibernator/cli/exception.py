@@ -8,10 +8,10 @@ import typer
 
 from hibernator.api.scheduleexception import EXCEPTIONS, ExceptionType, ScheduleException
 from hibernator.cli.cluster import Session, talk
-from hibernator.cli.deciding import Deciding, refused
+from hibernator.cli.deciding import Deciding, decide_about
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.lazy import group
-from hibernator.cli.names import names_of
+from hibernator.cli.names import names_of, one_of, some_of
 from hibernator.cli.options import Chosen, ClusterOptions, Comment, Listing, Output, spread
 from hibernator.schedule.errors import FORMS
 
@@ -28,18 +28,8 @@ _State = Literal["Draft", "Pending", "Approved", "Active", "Expired", "Rejected"
 app = group("Manage temporary schedule overrides and their approvals.")
 
 
-Name = Annotated[
-    str,
-    typer.Argument(
-        help="The name of the exception.", metavar="NAME", autocompletion=names_of("ScheduleException")
-    ),
-]
-Names = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="Only these exceptions.", metavar="[NAME]...", autocompletion=names_of("ScheduleException")
-    ),
-]
+Name = Annotated[str, one_of("ScheduleException", "exception")]
+Names = Annotated[list[str] | None, some_of("ScheduleException", "exceptions")]
 NewName = Annotated[str, typer.Argument(help="The name of the exception.", metavar="NAME")]
 
 
@@ -308,28 +298,16 @@ def _show(sight: "Sight", place: ClusterOptions) -> None:
 
 
 def _decide(name: str, verdict: "Verdict", reason: str, place: ClusterOptions, deciding: Deciding) -> None:
-    from hibernator.approvals.decision import NotAcceptedError, decide, matter_of
-    from hibernator.approvals.people import Directory, who_am_i
+    from hibernator.approvals.decision import Matter, decide, matter_of
     from hibernator.cli.exception_outcome import outcome
-    from hibernator.decisions.approval import DONE
-    from hibernator.kube.clustertime import now
 
-    view = f"hibernator exception view {name}{place.options}"
-    deciding.check_usage(view)
-    sight = _look(name, place, role="hibernator-approver")
-    matter = matter_of(sight.exception)
-    deciding.settle(matter, verdict, lambda: _show(sight, place), view)
+    def look() -> tuple[Matter, Callable[[], None]]:
+        sight = _look(name, place, role="hibernator-approver")
+        return matter_of(sight.exception), lambda: _show(sight, place)
 
-    async def ask(session: Session) -> str:
-        who = await who_am_i(session.client, Directory())
-        await decide(session.client, matter, who, verdict, "cli", reason=reason, now=now(place.kubeconfig))
-        answer = await outcome(session, name, who.user)
-        return f"{who.user} {DONE[verdict]} {name}\n{answer}"
-
-    try:
-        typer.echo(talk(ask, place, role="hibernator-approver"))
-    except NotAcceptedError as error:
-        raise refused(error, name, view) from error
+    decide_about(
+        "exception", name, verdict, reason, place, deciding, look=look, write=decide, outcome=outcome
+    )
 
 
 def _set(name: str, field: str, value: bool, place: ClusterOptions) -> bool:

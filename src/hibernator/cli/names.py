@@ -1,4 +1,4 @@
-"""Names for the Tab key, from the cluster. Where it does not answer soon, there are none."""
+"""Names of objects as arguments, with names for the Tab key: from the cluster, or none where it is slow."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,6 +11,16 @@ from hibernator.cli.exits import CliError
 from hibernator.cli.options import ClusterOptions
 
 _PATIENCE_SECONDS: Final = 3.0
+
+
+def one_of(kind: str, words: str) -> Any:
+    """The argument that names one object of a kind."""
+    return typer.Argument(help=f"The name of the {words}.", metavar="NAME", autocompletion=names_of(kind))
+
+
+def some_of(kind: str, words: str) -> Any:
+    """The argument that names some objects of a kind; all, where there is none."""
+    return typer.Argument(help=f"Only these {words}.", metavar="[NAME]...", autocompletion=names_of(kind))
 
 
 def names_of(kind: str) -> Callable[[typer.Context, str], list[str]]:

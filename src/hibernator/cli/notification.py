@@ -7,7 +7,7 @@ import typer
 
 from hibernator.cli.cluster import Session, talk
 from hibernator.cli.lazy import group
-from hibernator.cli.names import names_of
+from hibernator.cli.names import one_of, some_of
 from hibernator.cli.options import ClusterOptions, Listing, spread
 
 if TYPE_CHECKING:
@@ -15,18 +15,8 @@ if TYPE_CHECKING:
 
 app = group("List notifications, preview their messages, and send a test.")
 
-Name = Annotated[
-    str,
-    typer.Argument(
-        help="The name of the HibernateNotification.",
-        metavar="NAME",
-        autocompletion=names_of("HibernateNotification"),
-    ),
-]
-Names = Annotated[
-    list[str] | None,
-    typer.Argument(help="Only these.", metavar="[NAME]...", autocompletion=names_of("HibernateNotification")),
-]
+Name = Annotated[str, one_of("HibernateNotification", "HibernateNotification")]
+Names = Annotated[list[str] | None, some_of("HibernateNotification", "notifications")]
 SinkName = Annotated[str, typer.Option("--sink", help="The sink; without it, the first.", metavar="NAME")]
 Event = Annotated[str, typer.Option("--event", help="The event, as in onEvents.", metavar="EVENT")]
 

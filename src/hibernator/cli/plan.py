@@ -11,7 +11,7 @@ import typer
 from hibernator.cli.cluster import Session, talk
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.lazy import group
-from hibernator.cli.names import names_of
+from hibernator.cli.names import one_of, some_of
 from hibernator.cli.options import (
     Chosen,
     ClusterOptions,
@@ -31,14 +31,8 @@ if TYPE_CHECKING:
 
 app = group("List and describe HibernatePlans; suspend, resume, retry, wake or put them to sleep.")
 
-Name = Annotated[
-    str,
-    typer.Argument(help="The name of the plan.", metavar="NAME", autocompletion=names_of("HibernatePlan")),
-]
-Names = Annotated[
-    list[str] | None,
-    typer.Argument(help="Only these plans.", metavar="[NAME]...", autocompletion=names_of("HibernatePlan")),
-]
+Name = Annotated[str, one_of("HibernatePlan", "plan")]
+Names = Annotated[list[str] | None, some_of("HibernatePlan", "plans")]
 Why = Annotated[str, typer.Option("--reason", help="The reason, for later readers.")]
 For = Annotated[str | None, typer.Option("--for", help="For how long, such as 2h, 90m or 1d.")]
 Until = Annotated[

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hibernator.cli.cluster import Session, talk
-from hibernator.cli.deciding import Deciding, refused
+from hibernator.cli.deciding import Deciding, decide_about
 from hibernator.cli.lazy import group
-from hibernator.cli.names import names_of
+from hibernator.cli.names import one_of, some_of
 from hibernator.cli.options import Chosen, ClusterOptions, Comment, Listing, Output, spread
 
 if TYPE_CHECKING:
@@ -19,23 +19,8 @@ if TYPE_CHECKING:
 app = group("See remediations that wait for approval, and approve or reject them.")
 
 
-Name = Annotated[
-    str,
-    typer.Argument(
-        help="The name of the RemediationApprovalRequest.",
-        metavar="NAME",
-        autocompletion=names_of("RemediationApprovalRequest"),
-    ),
-]
-
-Names = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="Only these requests.",
-        metavar="[NAME]...",
-        autocompletion=names_of("RemediationApprovalRequest"),
-    ),
-]
+Name = Annotated[str, one_of("RemediationApprovalRequest", "RemediationApprovalRequest")]
+Names = Annotated[list[str] | None, some_of("RemediationApprovalRequest", "requests")]
 
 
 @app.command("list")
@@ -148,26 +133,14 @@ def _show(sight: "Sight") -> None:
 
 
 def _decide(name: str, verdict: "Verdict", reason: str, place: ClusterOptions, deciding: Deciding) -> None:
-    from hibernator.approvals.decision import NotAcceptedError
-    from hibernator.approvals.people import Directory, who_am_i
+    from hibernator.approvals.decision import Matter
     from hibernator.approvals.remediation import decide, matter_of
     from hibernator.cli.remediation_view import outcome
-    from hibernator.decisions.approval import DONE
-    from hibernator.kube.clustertime import now
 
-    view = f"hibernator remediation view {name}{place.options}"
-    deciding.check_usage(view)
-    sight = _look(name, place, role="hibernator-approver")
-    matter = matter_of(sight.request)
-    deciding.settle(matter, verdict, lambda: _show(sight), view)
+    def look() -> tuple[Matter, Callable[[], None]]:
+        sight = _look(name, place, role="hibernator-approver")
+        return matter_of(sight.request), lambda: _show(sight)
 
-    async def ask(session: Session) -> str:
-        who = await who_am_i(session.client, Directory())
-        await decide(session.client, matter, who, verdict, "cli", reason=reason, now=now(place.kubeconfig))
-        answer = await outcome(session, name, who.user)
-        return f"{who.user} {DONE[verdict]} {name}\n{answer}"
-
-    try:
-        typer.echo(talk(ask, place, role="hibernator-approver"))
-    except NotAcceptedError as error:
-        raise refused(error, name, view) from error
+    decide_about(
+        "remediation", name, verdict, reason, place, deciding, look=look, write=decide, outcome=outcome
+    )

@@ -6,7 +6,7 @@ import typer
 
 from hibernator.cli.cluster import Session, talk
 from hibernator.cli.lazy import group
-from hibernator.cli.names import names_of
+from hibernator.cli.names import one_of, some_of
 from hibernator.cli.options import ClusterOptions, Listing, spread
 
 if TYPE_CHECKING:
@@ -14,19 +14,8 @@ if TYPE_CHECKING:
 
 app = group("List and describe TimeWindowScalers; pause or resume them.")
 
-Name = Annotated[
-    str,
-    typer.Argument(
-        help="The name of the scaler.", metavar="NAME", autocompletion=names_of("TimeWindowScaler")
-    ),
-]
-
-Names = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="Only these scalers.", metavar="[NAME]...", autocompletion=names_of("TimeWindowScaler")
-    ),
-]
+Name = Annotated[str, one_of("TimeWindowScaler", "scaler")]
+Names = Annotated[list[str] | None, some_of("TimeWindowScaler", "scalers")]
 
 
 @app.command("list")

@@ -37,13 +37,7 @@ from hibernator.decisions.scheduleexception_request import (
     spec_hash,
     votes_of,
 )
-from hibernator.decisions.scheduleexception_status import (
-    Course,
-    Reason,
-    awaited,
-    journaled,
-    next_status,
-)
+from hibernator.decisions.scheduleexception_status import Course, Reason, awaited, journaled, next_status
 
 PLAN_LABEL: Final = f"{DOMAIN}/plan"
 FINALIZER: Final = f"{DOMAIN}/exception"
