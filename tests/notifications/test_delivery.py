@@ -6,6 +6,7 @@ import os
 import signal
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 import pytest
@@ -18,7 +19,7 @@ from hibernator.notifications import courier
 from hibernator.notifications.metrics import SENT
 from hibernator.notifications.sinks import deliver
 from support.mortal import Nursery
-from support.notifying import EVENING, Scene, Sink, cycles
+from support.notifying import EVENING, Scene, Sink, cycles, http_sink
 from support.notifying_lives import PID
 
 
@@ -177,7 +178,7 @@ async def test_after_more_than_a_day_a_message_is_given_up(scene: Scene, sink: S
     await scene.happens(scene.slept(21))
     asked = sink.asked
     await scene.look()
-    assert sink.asked == asked + 2  # for the old ones together, and for the new one
+    assert sink.asked == asked + 4  # for three of the old ones, and for the new one
     assert scene.sink().dropped == 20
     assert "given up after a day" in scene.sink().dead_letters[0].message
     assert len(scene.sink().dead_letters) == 10
@@ -290,3 +291,75 @@ async def test_ten_thousand_events_reach_a_sink_that_takes_ten_messages_a_second
     status = scene.sink()
     assert (status.delivered, status.dropped) == (100, None)
     assert (scene.clock.now() - EVENING).total("seconds") < 63 + 3 * 10
+
+
+async def test_one_by_one_a_sink_that_takes_ten_a_second_gets_all_in_order_and_no_other_waits(
+    scene: Scene, sink: Sink
+) -> None:
+    """As 10,000 do, in some seventeen minutes of the clock; each plan in its own order."""
+    plans = ("shop", "bank", "mill")
+    async with http_sink() as other:
+        for name, url in (("on-call", sink.url), ("other", other.url)):
+            await scene.notification({"url": url}, name=name)
+            await scene.look(name)
+        await scene.happens(*(scene.slept(number, name=plans[number % 3]) for number in range(150)))
+        sink.limit = (10, lambda: scene.clock.now().timestamp())
+        while (result := await scene.look()).after is not None:
+            await scene.look_until_done("other")
+            assert len(other.got) == 150  # after the first second of the slow one
+            await scene.clock.advance(max(0.1, result.after))
+    for number, plan in enumerate(plans):
+        got = [one["data"]["cycle"] for one in sink.got if one["data"]["plan"] == plan]
+        assert got == list(range(number, 150, 3))
+    status = scene.sink()
+    assert (status.delivered, status.dropped, len(sink.got)) == (150, None, 150)
+    assert (scene.clock.now() - EVENING).total("seconds") <= 15 * 3
+
+
+async def test_a_sink_that_is_back_after_a_day_and_slow_gets_all_however_old_they_become(
+    scene: Scene, sink: Sink
+) -> None:
+    await scene.notification({"url": sink.url})
+    await scene.look()
+    sink.away = True
+    await scene.happens(*(scene.slept(number) for number in range(60)))
+    await scene.look()
+    await scene.clock.advance(25 * 3600 - 30)
+    sink.away, sink.limit = False, (1, lambda: scene.clock.now().timestamp())
+    while (result := await scene.look()).after is not None:
+        await scene.clock.advance(max(0.1, result.after))
+    assert [one["data"]["cycle"] for one in sink.got] == list(range(60))
+    assert scene.sink().dropped is None
+
+
+async def test_one_message_that_a_sink_fails_at_for_a_day_takes_no_others_along(
+    scene: Scene, sink: Sink
+) -> None:
+    await scene.plan()
+    await scene.notification({"url": sink.url})
+    await scene.look()
+    await scene.happens(*(scene.slept(number) for number in range(4)))
+    sink.away = True
+    await scene.look()
+    await scene.clock.advance(26 * 3600)
+    sink.away, sink.answers = False, [(500, {}, "cannot read it")]
+    await scene.look_until_done()
+    assert [one["data"]["cycle"] for one in sink.got] == [1, 2, 3]
+    assert "500: cannot read it" in scene.sink().dead_letters[0].message
+    told = scene.ready()[2]
+    assert told == "All sinks take messages. 1 message to out given up. See deadLetters."
+
+
+async def test_no_part_of_a_secret_is_left_where_an_answer_is_shortened(scene: Scene, sink: Sink) -> None:
+    secret = "sëcret&token/with+signs" * 2
+    await scene.notification({"url": sink.url, "headers": {"Authorization": f"{secret}\n"}})
+    await scene.look()
+    for number, length in enumerate((*range(150, 200, 7), *range(430, 480, 7))):
+        for shown in (secret, quote(secret), quote(secret, safe="")):
+            sink.answers = [(422, {}, "x" * length + shown + "\x1b[2J")]
+            await scene.happens(scene.slept(number))
+            await scene.look_until_done()
+            told = scene.sink().last_failure_message
+            assert not any(part in told for part in ("sëc", "s%C3", "token", "with"))
+            assert "\x1b" not in told
+            assert len(told) <= 500

@@ -1,6 +1,8 @@
 """Where a sink may lead: to the open Internet, or to networks that an administrator allows."""
 
 import asyncio
+import contextlib
+import json
 import socket
 import threading
 from ipaddress import ip_network
@@ -10,10 +12,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from hibernator.messages.channel import AwayError
+from hibernator.messages.channel import AwayError, RefusedError
 from hibernator.notifications.outbound import Outbound, is_allowed
 from support.mailserver import mail_server
-from support.notifying import Sink
+from support.notifying import LOOPBACK, Sink
 
 
 @pytest.mark.parametrize(
@@ -100,6 +102,38 @@ async def test_an_endless_answer_is_cut_off(out: Outbound) -> None:
             await out.post(f"http://127.0.0.1:{runner.addresses[0][1]}/", b"{}", {})
     finally:
         await runner.cleanup()
+
+
+@pytest.mark.parametrize(
+    ("head", "again"),
+    [
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\n", b"X-More: yes\r\n"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1;" + b"x" * 4000 + b"\r\ny\r\n"),
+    ],
+    ids=["100 Continue", "headers", "chunks of one byte"],
+)
+async def test_what_comes_back_without_end_is_cut_off_and_not_waited_for(head: bytes, again: bytes) -> None:
+    async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"{}")
+        writer.write(head)
+        with contextlib.suppress(ConnectionError):
+            while True:
+                writer.write(again * 100)
+                await writer.drain()
+
+    server = await asyncio.start_server(endless, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, Outbound(LOOPBACK, seconds=3600) as out, asyncio.timeout(60):
+        with pytest.raises(AwayError, match=r"no end|ClientResponseError|ClientPayloadError"):
+            await out.post(f"http://127.0.0.1:{port}/", b"{}", {})
+
+
+async def test_each_request_over_a_connection_has_room_for_its_own_answer(sink: Sink, out: Outbound) -> None:
+    sink.answers = [(422, {}, "x" * 60_000)] * 12
+    for _ in range(12):
+        with pytest.raises(RefusedError):
+            await out.post(sink.url, json.dumps({"text": "x" * 100}).encode(), {})
 
 
 async def test_names_that_are_never_found_keep_no_one_else_waiting(

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 
 import pytest
+from msgspec import structs
 
 from hibernator.notifications import templates as templates_module
 from hibernator.notifications.occasions import Occasion, Parcel
@@ -114,6 +115,19 @@ async def test_a_template_that_had_to_be_stopped_is_left_alone_for_a_while(
             with pytest.raises(TemplateError, match="too slow"):
                 await found.render(endless, PARCEL, "plain")
             assert (found._child.pid != process) == is_asked
+
+
+async def test_a_template_that_is_left_alone_in_one_namespace_is_not_in_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(templates_module, "_SECONDS", 0)
+    template = "{% if namespace == 'team-a' %}{% for a in range(99999) %}{% for b in range(99999) %}"
+    template += "{% endfor %}{% endfor %}{% endif %}{{ namespace }}"
+    other = Parcel("msg_2", (structs.replace(ONE, namespace="team-b"),))
+    async with Templates() as found:
+        with pytest.raises(TemplateError, match="too slow"):
+            await found.render(template, PARCEL, "plain")
+        assert await found.render(template, other, "plain") == "team-b"
 
 
 def test_what_is_no_template_is_explained() -> None:

@@ -8,7 +8,7 @@ import binascii
 import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
@@ -16,11 +16,12 @@ from hibernator.api.hibernatenotification import SinkType
 
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
 _ADDRESS: Final = re.compile(r"[^@\s<>()\[\],;:\\\"]{1,64}@[a-zA-Z0-9.-]{1,189}")
-_HeaderName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$")]
-_HeaderValue = Annotated[str, msgspec.Meta(max_length=4096, pattern=r"^[^\x00-\x08\x0a-\x1f\x7f]*$")]
+_HeaderName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}\Z")]
+_HeaderValue = Annotated[str, msgspec.Meta(max_length=4096, pattern=r"^[^\x00-\x08\x0a-\x1f\x7f]*\Z")]
 _FRAMING: Final = frozenset(
     {"connection", "content-length", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade"}
 )
+LONGEST_SHOWN: Final = 500  # characters of what went wrong
 _SHORTEST_SECRET: Final = 6  # characters; shorter words are no secrets, and occur in every sentence
 _HIDDEN: Final = "•••"
 _BETWEEN: Final = re.compile(r"[\s/&=:;,@?#\"']+")
@@ -109,7 +110,7 @@ def _as_ours(type_: SinkType, found: Any) -> Any:
     if not isinstance(found, dict):
         return found
     kept = {
-        _RENAMED.get((type_, key), key): value.strip() if isinstance(value, str) else value
+        _RENAMED.get((type_, key), key): _stripped(value)
         for key, value in found.items()
         if key not in _WITHOUT_EFFECT.get(type_, ())
     }
@@ -117,6 +118,13 @@ def _as_ours(type_: SinkType, found: Any) -> Any:
         others = ("webhook_url",) if mode == "thread" else ("token", "channel")
         kept = {key: value for key, value in kept.items() if key not in others}
     return kept
+
+
+def _stripped(value: Any) -> Any:
+    """A text, and those of headers."""
+    if isinstance(value, dict):
+        return {key: _stripped(inner) for key, inner in value.items()}
+    return value.strip() if isinstance(value, str) else value
 
 
 def _check_webhook(found: WebhookConfig) -> None:
@@ -138,10 +146,15 @@ def signing_key(secret: str) -> bytes:
 
 
 def hide(text: str, config: Config | None) -> str:
-    """A sentence without anything that the Secret holds."""
+    """A sentence of a length that people read, without anything that the Secret holds.
+
+    It is shortened last: what is left of a secret at the end of it would not be found. What a server answered
+    could move the cursor of a terminal, or turn its letters round.
+    """
     for value in sorted(set(_values(msgspec.to_builtins(config))) if config else (), key=len, reverse=True):
         text = text.replace(value, _HIDDEN)
-    return text
+    line = "".join(letter if letter.isprintable() else " " for letter in text)
+    return line if len(line) <= LONGEST_SHOWN else f"{line[: LONGEST_SHOWN - 1]}…"
 
 
 def _values(found: Any) -> Iterator[str]:
@@ -149,13 +162,18 @@ def _values(found: Any) -> Iterator[str]:
         pieces = _beside_the_host(found) if "://" in found else [found]
         for piece in (found, *pieces, *(word for whole in pieces for word in _BETWEEN.split(whole))):
             if len(piece) >= _SHORTEST_SECRET:
-                yield from (piece, unquote(piece))
+                yield from (piece, unquote(piece), *_as_repeated(piece))
     elif isinstance(found, dict):
         for value in found.values():
             yield from _values(value)
     elif isinstance(found, list | tuple):
         for value in found:
             yield from _values(value)
+
+
+def _as_repeated(piece: str) -> tuple[str, ...]:
+    """As a server shows what it got in an address, or in JSON."""
+    return quote(piece), quote(piece, safe=""), msgspec.json.encode(piece).decode()[1:-1]
 
 
 def _beside_the_host(address: str) -> list[str]:

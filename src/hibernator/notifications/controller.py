@@ -57,6 +57,7 @@ _NO_TRAIL: Final = (
     "The web process has no access to the audit trail, from which notifications come: an administrator sets "
     "trailUrl or databaseFile."
 )
+_ALL_SENT: Final = "All sinks took what was sent."
 _POLL: Final = 2.0  # seconds between two looks at where the trail ends
 _AWAY: Final = 15.0
 _NAMESPACES_FOR: Final = 30.0
@@ -202,12 +203,12 @@ def _begun(sink: SinkStatus, head: int, now: Instant) -> SinkStatus:
 
 def _went(sinks: Iterable[SinkStatus]) -> str:
     """Which messages were given up is said for good: no later delivery brings them back."""
-    lost = " ".join(
-        f"{one.name} has not got {one.dropped} of them, which were given up: see deadLetters."
-        for one in sinks
-        if one.dropped
-    )
-    return f"All sinks take messages. {lost}" if lost else "All sinks took what was sent."
+    lost = [f"{_messages(one.dropped)} to {one.name} given up." for one in sinks if one.dropped]
+    return " ".join(["All sinks take messages.", *lost, "See deadLetters."]) if lost else _ALL_SENT
+
+
+def _messages(number: int) -> str:
+    return "1 message" if number == 1 else f"{number} messages"
 
 
 def sink_keys(found: HibernateNotification) -> Iterator[Key]:

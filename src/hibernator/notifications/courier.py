@@ -47,6 +47,7 @@ from hibernator.notifications.wording import explained, text
 _log: Final = structlog.get_logger(__name__)
 
 _BUDGET: Final = 5.0  # seconds of one look; what is left waits for the next
+_TRIED: Final = 3  # of the messages that have waited too long: one of them may be what the sink cannot read
 _SCANNED: Final = 1000  # how far a cursor may stay behind where there was nothing to send
 
 
@@ -100,7 +101,8 @@ class Courier:
         self._ahead: list[Placed] = []  # read by this look and not sent yet
         self._ahead_after, self._ahead_end = 0, 0  # the numbers between which there is nothing else
         self._looked = False  # at what the clock brings: once a look is enough
-        self._away = ""  # why the sink did not take a message that is older than a day
+        self._away = ""  # why the sink did not take messages that are older than a day
+        self._old = 0  # how many of those it was asked to take
 
     async def run(self) -> float | None:
         """Send what is due; the seconds until the next look, None where only news brings one."""
@@ -233,8 +235,9 @@ class Courier:
         uid = self._scope.notification.metadata.uid
         parcel = Parcel(parcel_id(uid, self._sink.name, occasions[0]), occasions)
         done = step.after or status
-        is_old = is_given_up(step.members[-1].recorded, self._means.clock.now())
-        if is_old and self._away:  # one has tried for all of that age
+        last = Instant(status.last_delivery_time) if status.last_delivery_time else None
+        is_old = is_given_up(step.members[-1].recorded, self._means.clock.now(), last)
+        if is_old and self._old >= _TRIED:  # these have tried for all of that age
             await self._give_up(done, parcel, self._away)
             return
         try:
@@ -246,7 +249,7 @@ class Courier:
             why = hide(str(error), self._config)
             now = self._means.clock.now()
             if is_old:
-                self._away = f"given up after a day: {why}"
+                self._away, self._old = f"given up after a day: {why}", self._old + 1
                 await self._give_up(done, parcel, self._away)
                 return
             self._count("delayed", why)

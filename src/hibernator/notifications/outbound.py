@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -26,6 +26,7 @@ from hibernator.kube.backoff import asked_to_wait
 from hibernator.messages.channel import AwayError, RefusedError
 
 Networks = Sequence[IPv4Network | IPv6Network]
+T = TypeVar("T")
 
 SECONDS: Final = 15.0
 _LOOK_UPS: Final = 32  # at a time: a name server that does not answer keeps one for half a minute
@@ -37,6 +38,10 @@ _UNICAST: Final = ip_network(
 # Not private by their registration, and yet inside: the platforms of Azure and Oracle, documentation.
 _INSIDE: Final = tuple(map(ip_network, ("168.63.129.16/32", "192.0.0.0/24", "3fff::/20")))
 _MOST_ANSWER: Final = 64 * 1024
+_MOST_RECEIVED: Final = 4 * _MOST_ANSWER  # with headers, certificates and what frames them
+_AT_ONCE: Final = 16 * 1024  # of it, between two turns of others
+_SHORTEST_REQUEST: Final = 100
+_LONGEST_SECRET: Final = 8192  # characters
 _TAKEN: Final = range(200, 300)
 REDIRECT: Final = range(300, 400)
 _TOO_MANY: Final = 429
@@ -47,6 +52,46 @@ _ABOUT_THE_MESSAGE: Final = frozenset({400, 413, 415, 422})
 
 class ForbiddenAddressError(OSError):
     """The address is one that sinks must not reach."""
+
+
+class EndlessError(ConnectionError):
+    """More came back than any answer has."""
+
+
+class BoundedSocket(socket.socket):
+    """A socket that ends a connection over which far too much comes back for one request.
+
+    A server may send `100 Continue` for ever, which the HTTP client reads and skips without a limit of its
+    own. A few such servers would keep the event loop, and all pages with it, busy for seconds.
+    """
+
+    _room = _MOST_RECEIVED
+
+    def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
+        return self._counted(found := super().recv(min(bufsize, _AT_ONCE), flags), len(found))
+
+    def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0, /) -> int:
+        return self._counted(
+            size := super().recv_into(buffer, min(nbytes or len(buffer), _AT_ONCE), flags), size
+        )
+
+    def send(self, data: Any, flags: int = 0, /) -> int:
+        return self._asked(super().send(data, flags))
+
+    def sendmsg(self, *given: Any) -> int:
+        return self._asked(super().sendmsg(*given))
+
+    def _counted(self, found: T, size: int) -> T:
+        self._room -= size
+        if self._room < 0:
+            raise EndlessError
+        return found
+
+    def _asked(self, size: int) -> int:
+        """A new request makes new room; what TLS says of itself in between is shorter than any."""
+        if size >= _SHORTEST_REQUEST:
+            self._room = _MOST_RECEIVED
+        return size
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +232,7 @@ class Outbound:
             )
         if scheme == "http" and not is_inside(host, self._networks):
             raise ForbiddenAddressError("plain http is accepted only in notificationNetworks: write https://")
-        return socket.socket(family, kind, protocol)
+        return BoundedSocket(family, kind, protocol)
 
 
 def json_headers(more: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -203,7 +248,8 @@ def taken(answer: Answer) -> Answer:
         raise AwayError(f"{words}, a redirect, and none is followed: write the address that it leads to")
     if status in {_TOO_MANY, _UNAVAILABLE}:
         raise AwayError(words, after=answer.after)
-    said = answer.body.decode(errors="replace")[:200].strip()
+    # `config.hide` shortens it further: half a secret at the end of it would not be found.
+    said = answer.body.decode(errors="replace")[:_LONGEST_SECRET].strip()
     if status in _ABOUT_THE_MESSAGE:
         raise RefusedError(f"{words}: {said}" if said else words)
     raise AwayError(f"{words}: {said}" if said else words)
@@ -222,6 +268,8 @@ def asked_wait(headers: Mapping[str, str]) -> float | None:
 
 
 def _why(error: BaseException) -> str:
+    if isinstance(error.__cause__, EndlessError) or isinstance(error, EndlessError):
+        return "its answer has no end"
     if isinstance(error, aiohttp.ClientConnectorCertificateError | ssl.SSLError):
         return "its certificate is not trusted"
     if isinstance(error, aiohttp.ClientConnectorDNSError):

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Final
 
 from msgspec import structs
 from whenever import Instant
@@ -16,10 +15,9 @@ from hibernator.api.hibernatenotification import (
     SlackThread,
 )
 from hibernator.decisions.conditions import whole_second
+from hibernator.notifications.config import LONGEST_SHOWN
 from hibernator.notifications.occasions import Parcel
 from hibernator.notifications.timing import OPEN_AFTER, wait_after
-
-LONGEST_MESSAGE: Final = 500
 
 
 def sink_status(status: HibernateNotificationStatus, name: str) -> SinkStatus:
@@ -109,4 +107,4 @@ def is_due(sink: SinkStatus, now: Instant) -> bool:
 
 def fitted(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= LONGEST_MESSAGE else f"{line[: LONGEST_MESSAGE - 1]}…"
+    return line if len(line) <= LONGEST_SHOWN else f"{line[: LONGEST_SHOWN - 1]}…"

@@ -1,9 +1,11 @@
 """Templates of users, rendered in a process of their own within bounds of time, memory and size."""
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any, Final, Self
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -30,6 +32,7 @@ class Templates:
         self._child = Child(WORKER, seconds=_SECONDS)
         self._monotonic = monotonic
         self._costly: dict[bytes, tuple[float, str]] = {}  # by hash, what was stopped: until when, and why
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def __aenter__(self) -> Self:
         await self._child.__aenter__()
@@ -39,8 +42,15 @@ class Templates:
         await self._child.__aexit__(*error)
 
     async def render(self, template: str, parcel: Parcel, markup: str) -> str:
-        """One at a time; one that had to be stopped is left alone for a while, so that no other waits."""
-        key = sha256(template.encode()).digest()
+        """One at a time; one that had to be stopped is left alone for a while, so that no other waits.
+
+        A namespace waits for one template of each other, however many slow ones those have.
+        """
+        async with self._turns.setdefault(parcel.first.namespace, asyncio.Lock()):
+            return await self._rendered(template, parcel, markup)
+
+    async def _rendered(self, template: str, parcel: Parcel, markup: str) -> str:
+        key = sha256(f"{parcel.first.namespace}\n{template}".encode("utf-8", "replace")).digest()
         until, why = self._costly.get(key, (0.0, ""))
         if self._monotonic() < until:
             raise TemplateError(why)

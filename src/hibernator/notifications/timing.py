@@ -32,8 +32,13 @@ def wait_after(failures: int, spread: float, asked: float | None = None) -> floa
     return kept if failures < OPEN_AFTER else max(wait, kept)
 
 
-def is_given_up(recorded: float, now: Instant) -> bool:
-    return now.timestamp() - recorded > GIVE_UP
+def is_given_up(recorded: float, now: Instant, delivered: Instant | None = None) -> bool:
+    """A message waits for a day; where the sink has taken others meanwhile, for a day from then on.
+
+    A sink that is back after a day, and only takes so many a second, gets all of them.
+    """
+    since = max(recorded, delivered.timestamp()) if delivered else recorded
+    return now.timestamp() - since > GIVE_UP
 
 
 @dataclass(frozen=True, slots=True)
