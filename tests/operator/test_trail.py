@@ -9,33 +9,35 @@ from pathlib import Path
 import aiohttp
 import pytest
 from hypothesis import given, settings, strategies as st
-from starlette.applications import Starlette
 from whenever import Instant
 
 from hibernator.admission.certificates import first
-from hibernator.admission.registration import Service
 from hibernator.admission.server import WebhookServer
 from hibernator.api.core import CONFIG_MAPS
 from hibernator.audit import door
 from hibernator.audit.chain import START, Link, misfit
 from hibernator.audit.database import AuditUnavailable, Database
-from hibernator.audit.door import AUTHORITY, EVENTS, HEAD, read_question
+from hibernator.audit.door import EVENTS, HEAD, read_question
 from hibernator.audit.migrate import migrate
 from hibernator.audit.reading import PAGE, Filter, Reader
-from hibernator.audit.remote import RemoteReader, from_config_map, from_file
-from hibernator.audit.serving import REQUESTS, Callers, TrailApi
+from hibernator.audit.remote import RemoteReader
+from hibernator.audit.serving import trail_doors
 from hibernator.audit.store import Store
 from hibernator.kube import credentials
 from hibernator.kube.client import Caller, Client
 from hibernator.kube.metrics import Metrics
+from hibernator.kube.reading import REQUESTS, Callers, May, ReadApi
+from hibernator.kube.remote import AUTHORITY, Remote, from_config_map, from_file
 from hibernator.kube.serving import Server
-from hibernator.operator.trail import PublishedAuthority, TrailServer
+from hibernator.operator.trail import PublishedAuthority
 from support.account import operator_kubeconfig, web_kubeconfig, web_settles_in
 from support.cluster import ClusterInTest
+from support.reading import ENDPOINT, HERE, served
 from support.trail import NOON, sleeps
 
-ENDPOINT = Service("hibernator-webhook", "any")
-HERE = frozenset(["127.0.0.1"])
+
+async def anyone(_who: Caller) -> bool:
+    return True
 
 
 @dataclass
@@ -75,7 +77,7 @@ async def scene(crds: ClusterInTest, tmp_path_factory: pytest.TempPathFactory) -
     own = await asyncio.to_thread(operator_kubeconfig, crds.kubeconfig)
     web_own = await asyncio.to_thread(web_kubeconfig, crds.kubeconfig)
     await asyncio.to_thread(web_settles_in, crds.kubeconfig, namespace)
-    async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
+    async with AsyncExitStack() as stack:
         written = await stack.enter_async_context(Database(url))
         await migrate(written)
         store = Store(written, now=lambda: NOON)
@@ -85,31 +87,22 @@ async def scene(crds: ClusterInTest, tmp_path_factory: pytest.TempPathFactory) -
         web_access = credentials.find(str(web_own))
         web = await stack.enter_async_context(Client(web_access))
         session = await stack.enter_async_context(aiohttp.ClientSession())
-        metrics = Metrics((REQUESTS,))
-        webhooks = WebhookServer(Starlette(), host="127.0.0.1", port=0)
-        server = TrailServer("127.0.0.1:0", operator, database, webhooks, metrics)
-        tasks = [group.create_task(one.run()) for one in (webhooks, server)]
-        ring = first(HERE, Instant.now())
-        webhooks.use(ring.current)
-        await PublishedAuthority(operator, namespace).register(ENDPOINT, ring.bundle)
-        address = f"https://127.0.0.1:{server.port}"
-        remote = RemoteReader(address, session, web_access, from_config_map(web, namespace))
+        api = await stack.enter_async_context(served(operator, database, namespace))
+        remote = RemoteReader(Remote(api.url, session, web_access, from_config_map(web, namespace)))
         yield Scene(
-            address,
+            api.url,
             remote,
             database,
             session,
             operator,
             web,
             web_access,
-            webhooks,
-            metrics,
+            api.webhooks,
+            api.metrics,
             namespace,
             crds,
-            ring.bundle,
+            api.authority,
         )
-        for task in tasks:
-            task.cancel()
 
 
 async def test_the_web_process_reads_the_same_trail_as_the_operator(scene: Scene) -> None:
@@ -167,7 +160,11 @@ async def test_an_account_with_the_right_to_one_path_reads_no_other(scene: Scene
     async with Head(credentials.find(str(operator_kubeconfig(scene.cluster.kubeconfig)))) as client:
         callers = Callers(client)
         token = await scene.token()
-        assert [await callers.refusal(token, path) for path in (HEAD, EVENTS, HEAD)] == [0, 403, 0]
+
+        def may(path: str) -> May:
+            return lambda who: client.may_reach(who, "get", path)
+
+        assert [await callers.refusal(token, path, may(path)) for path in (HEAD, EVENTS, HEAD)] == [0, 403, 0]
 
 
 async def test_a_token_is_asked_about_again_after_seconds_and_many_are_not_kept(scene: Scene) -> None:
@@ -180,14 +177,14 @@ async def test_a_token_is_asked_about_again_after_seconds_and_many_are_not_kept(
 
     callers = Callers(Counting(scene.web_access), steady=lambda: now)
     for _ in range(3):
-        assert await callers.refusal("Bearer a", HEAD) == 401
+        assert await callers.refusal("Bearer a", HEAD, anyone) == 401
     assert asked == ["a"]
     now = 10.0
-    await callers.refusal("Bearer a", HEAD)
+    await callers.refusal("Bearer a", HEAD, anyone)
     assert asked == ["a", "a"]
     for number in range(300):
-        await callers.refusal(f"Bearer {number}", HEAD)
-    await callers.refusal("Bearer a", HEAD)
+        await callers.refusal(f"Bearer {number}", HEAD, anyone)
+    await callers.refusal("Bearer a", HEAD, anyone)
     assert asked.count("a") == 3
 
 
@@ -202,19 +199,16 @@ async def test_who_was_let_in_does_not_wait_behind_strangers(scene: Scene) -> No
                 return None
             return Caller("system:serviceaccount:here:web")
 
-        async def may_reach(self, who: object, verb: str, path: str) -> bool:  # noqa: ARG002
-            return True
-
     callers = Callers(Slow(scene.web_access), steady=lambda: now)
-    assert await callers.refusal("Bearer known", HEAD) == 0
+    assert await callers.refusal("Bearer known", HEAD, anyone) == 0
     async with asyncio.TaskGroup() as group:
         for number in range(300):
-            group.create_task(callers.refusal(f"Bearer {number}", HEAD))
+            group.create_task(callers.refusal(f"Bearer {number}", HEAD, anyone))
         await asyncio.sleep(0)
         now = 60.0
-        assert await callers.refusal("Bearer known", HEAD) == 0
+        assert await callers.refusal("Bearer known", HEAD, anyone) == 0
         blocked.set()
-    assert await callers.refusal("Bearer known", HEAD) == 0
+    assert await callers.refusal("Bearer known", HEAD, anyone) == 0
 
 
 @pytest.mark.parametrize(
@@ -261,7 +255,8 @@ async def test_an_answer_that_takes_too_long_is_given_up(scene: Scene) -> None:
             await asyncio.Event().wait()
             return Link(0, "")
 
-    api = TrailApi(Slow(scene.database), Callers(scene.operator), scene.metrics, deadline=1.0)
+    doors = trail_doors(Slow(scene.database))
+    api = ReadApi(doors, Callers(scene.operator), scene.metrics, deadline=1.0)
     server = Server(api.app(), host="127.0.0.1", port=0)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(server.run())
@@ -274,25 +269,29 @@ async def test_an_answer_that_takes_too_long_is_given_up(scene: Scene) -> None:
 
 async def test_an_operator_that_is_away_or_another_is_said_plainly(scene: Scene, tmp_path: Path) -> None:
     away = RemoteReader(
-        "https://127.0.0.1:1", scene.session, scene.web_access, from_config_map(scene.web, scene.namespace)
+        Remote(
+            "https://127.0.0.1:1",
+            scene.session,
+            scene.web_access,
+            from_config_map(scene.web, scene.namespace),
+        )
     )
     with pytest.raises(AuditUnavailable, match=r"The operator at https://127\.0\.0\.1:1 cannot be reached"):
         await away.head()
     file = tmp_path / "ca.crt"
     file.write_bytes(first(HERE, Instant.now()).bundle)
-    impostor = RemoteReader(scene.url, scene.session, scene.web_access, from_file(file))
+    impostor = RemoteReader(Remote(scene.url, scene.session, scene.web_access, from_file(file)))
     with pytest.raises(AuditUnavailable, match="certificate verify failed"):
         await impostor.head()
     file.write_bytes(scene.authority)
     assert (await impostor.head()).sequence == 5
     untold = RemoteReader(
-        scene.url, scene.session, scene.web_access, from_config_map(scene.web, "hibernator-system")
+        Remote(scene.url, scene.session, scene.web_access, from_config_map(scene.web, "hibernator-system"))
     )
     with pytest.raises(AuditUnavailable, match="The ConfigMap hibernator-trail-ca in hibernator-system"):
         await untold.head()
-    nameless = RemoteReader(
-        scene.url, scene.session, credentials.find(str(scene.cluster.kubeconfig)), from_file(file)
-    )
+    admin = credentials.find(str(scene.cluster.kubeconfig))
+    nameless = RemoteReader(Remote(scene.url, scene.session, admin, from_file(file)))
     with pytest.raises(AuditUnavailable, match="This process has no token of the cluster"):
         await nameless.head()
 
@@ -307,7 +306,7 @@ async def test_after_the_authority_changed_the_trail_is_read_on(scene: Scene) ->
     scene.webhooks.use(ring.current)
     async with aiohttp.ClientSession() as session:  # without a connection of before
         reader = RemoteReader(
-            scene.url, session, scene.web_access, from_config_map(scene.web, scene.namespace)
+            Remote(scene.url, session, scene.web_access, from_config_map(scene.web, scene.namespace))
         )
         assert (await reader.head()).sequence == 5
 

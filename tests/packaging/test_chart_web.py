@@ -58,11 +58,19 @@ def test_the_web_process_reads_the_trail_at_the_operator_and_only_its_pods_reach
     assert way_out["to"] == [{"podSelector": one(found, "Deployment", "hibernator")["spec"]["selector"]}]
 
 
-def test_with_a_way_to_the_database_the_operator_serves_no_trail(helm: Helm) -> None:
+def test_with_a_way_to_the_database_the_operator_still_serves_restore_data(helm: Helm) -> None:
     found = helm.render(*WEB, "--set=web.settings.databaseFile=/etc/hibernator/web/database-url")
+    config = yaml.safe_load(one(found, "ConfigMap", "hibernator-web-config")["data"]["config.yaml"])
+    assert config["databaseFile"] == "/etc/hibernator/web/database-url"
+    assert config["trailUrl"].endswith(".svc:9444")
+    assert "trailListen" in one(found, "ConfigMap", "hibernator-config")["data"]["config.yaml"]
+    assert len(one(found, "Service", "hibernator-webhook")["spec"]["ports"]) == 2
+
+
+def test_without_webhooks_the_operator_has_no_certificate_to_serve_it_with(helm: Helm) -> None:
+    found = helm.render(*WEB, "--set=webhooks.enabled=false")
     assert "trailListen" not in one(found, "ConfigMap", "hibernator-config")["data"]["config.yaml"]
     assert "trailUrl" not in one(found, "ConfigMap", "hibernator-web-config")["data"]["config.yaml"]
-    assert len(one(found, "Service", "hibernator-webhook")["spec"]["ports"]) == 1
 
 
 def test_people_reach_the_web_process_by_an_ingress_or_a_route(helm: Helm) -> None:

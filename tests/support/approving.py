@@ -1,5 +1,6 @@
 """People who decide with a browser: an operator, a web process, a provider to log in at, and requests."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,14 +13,19 @@ from whenever import Instant
 
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.approvals import decision
+from hibernator.audit.database import Database
 from hibernator.controlplane.ports import free_port
+from hibernator.kube import credentials
+from hibernator.kube.client import Client
 from hibernator.messages.links import hash_of, new_token
+from support.account import operator_kubeconfig
 from support.browser import Answer, Browser
 from support.clock import ManualClock
 from support.cluster import ClusterInTest
 from support.exception_scenes import EVERY_DAY, ExceptionScene, exception, hours
 from support.operators import Running
 from support.plan_scenes import plan, workloads
+from support.reading import Served, served
 from support.scaler_scenes import workload
 from support.webs import Webs, running_webs, web_settings
 
@@ -194,6 +200,17 @@ class Approving:
 
 
 @asynccontextmanager
+async def _read_api(cluster: ClusterInTest, operator: Running, namespace: str) -> AsyncIterator[Served]:
+    own = await asyncio.to_thread(operator_kubeconfig, cluster.kubeconfig)
+    async with (
+        Client(credentials.find(str(own))) as client,
+        Database(operator.database, read_only=True) as database,
+        served(client, database, namespace) as api,
+    ):
+        yield api
+
+
+@asynccontextmanager
 async def approving(
     cluster: ClusterInTest,
     namespace: str,
@@ -207,8 +224,9 @@ async def approving(
     scene.create(workload())
     port = free_port()
     clock, address = ManualClock(Instant.now()), folder / "trail"
-    async with scene.operator(clock) as operator:
+    async with scene.operator(clock) as operator, _read_api(cluster, operator, namespace) as api:
         address.write_text(operator.database)
+        (folder / "operator-ca.crt").write_bytes(api.authority)
         chosen = web_settings(
             folder,
             base_url=f"http://localhost:{port}",
@@ -219,6 +237,8 @@ async def approving(
             watch_namespace=namespace,
             namespace=namespace,
             database_file=str(address),
+            trail_url=api.url,
+            trail_ca_file=str(folder / "operator-ca.crt"),
             **settings,
         )
         async with running_webs(web or cluster.kubeconfig, chosen) as webs:

@@ -3,14 +3,16 @@
 import os
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from whenever import Instant
 
+from support.account import web_kubeconfig
 from support.approving import ALICE, BOB, CAROL, Approving
 from support.chromium import SHOTS
 from support.exception_scenes import EVERY_DAY, WEEKDAYS, exception, hours
-from support.plan_scenes import noop, plan
+from support.plan_scenes import noop, plan, workloads
 from support.rights import may, until
 from support.scaler_scenes import scaler, workload
 
@@ -22,6 +24,7 @@ ATTACK = (
     else "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
 )
 LONG = "preview-of-a-branch-with-a-name-as-long-as-machines-make-them-x"
+_SHOP = {"cart": 2, "checkout": 3, "storefront": 6}  # Deployments, and their replicas
 _KINDS = (
     "hibernateplans.hibernator.ardikabs.com,scheduleexceptions.hibernator.ardikabs.com,"
     "timewindowscalers.kyklos.io,remediationapprovalrequests.remediation.kubernaut.ai"
@@ -32,6 +35,11 @@ _KINDS = (
 class Showing:
     desk: Approving
     names: dict[str, str] = field(default_factory=dict)  # of the requests, by what they are
+
+    @property
+    def account(self) -> Path:
+        """The kubeconfig of the web process."""
+        return web_kubeconfig(self.desk.scene.cluster.kubeconfig)
 
     @property
     def namespace(self) -> str:
@@ -57,8 +65,10 @@ async def showing(desk: Approving) -> Showing:
     around = {"start": f"{hour - timedelta(hours=1):%H}:00", "end": f"{hour + timedelta(hours=7):%H}:00"}
     berlin = {"timezone": "Europe/Berlin", "offHours": hours("20:00", "06:00", WEEKDAYS)}
     asleep = {"timezone": "Europe/Berlin", "offHours": [around | {"daysOfWeek": EVERY_DAY}]}
+    shop = workloads("shop", namespace, workloadSelector={"matchLabels": {"team": "shop"}})
     scene.create(
-        _labelled(plan(noop("shop", items=12), noop("search", items=4), name="shop-nights", schedule=asleep)),
+        *(_of_the_shop(name, replicas) for name, replicas in _SHOP.items()),
+        _labelled(plan(shop, noop("search", items=4), name="shop-nights", schedule=asleep)),
         _labelled(plan(noop("orders", items=3), name="orders", schedule=berlin)),
         plan(noop("reports", items=2), name="reports", schedule=berlin | {"timezone": "Asia/Jakarta"}),
         plan(
@@ -117,6 +127,10 @@ def _week(now: Instant) -> dict[str, Any]:
         "validUntil": until.format_iso(unit="second"),
         "windows": hours("12:00", "14:00", EVERY_DAY),
     }
+
+
+def _of_the_shop(name: str, replicas: int) -> dict[str, Any]:
+    return _labelled(workload(name=name, replicas=replicas))
 
 
 def _labelled(document: dict[str, Any]) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """One web process of two replicas for all tests about logging in."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 
 import pytest
 
+from support.account import web_kubeconfig, web_settles_in
 from support.approving import Approving, approving
 from support.chromium import SHOTS
 from support.cluster import ClusterInTest
@@ -37,7 +39,10 @@ async def desk(
 ) -> AsyncIterator[Approving]:
     """Where people decide: an operator, and one replica that a real browser reaches."""
     namespace = crds.create_namespace("team-a" if os.environ.get(SHOTS) else "")
-    async with approving(crds, namespace, oidc_peer, tmp_path_factory.mktemp("desk")) as found:
+    account = await asyncio.to_thread(web_kubeconfig, crds.kubeconfig)
+    await asyncio.to_thread(web_settles_in, crds.kubeconfig, namespace)
+    folder = tmp_path_factory.mktemp("desk")
+    async with approving(crds, namespace, oidc_peer, folder, web=account) as found:
         yield found
 
 

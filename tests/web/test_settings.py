@@ -71,10 +71,6 @@ FROM = "hibernator@company.com"
         ({"database_file": "/nowhere"}, "databaseFile is '/nowhere', which cannot be read"),
         ({"trail_ca_file": "/nowhere"}, "trailCaFile is '/nowhere', which cannot be read"),
         ({"trail_url": "http://hibernator:9444"}, "trailUrl is 'http://hibernator:9444': write https://"),
-        (
-            {"trail_url": "https://hibernator:9444", "database_file": "/nowhere"},
-            "databaseFile and trailUrl are both set",
-        ),
         ({"saml_idp_metadata_file": "/nowhere"}, "samlIdpMetadataFile is '/nowhere', which cannot be read"),
     ],
 )

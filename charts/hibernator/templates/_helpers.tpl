@@ -19,9 +19,9 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end -}}
 {{- end }}
 
-{{- /* Whether the operator serves the audit trail to the web process: where that has no way to the database. */ -}}
+{{- /* Whether the operator serves the audit trail and restore data to the web process: with the certificate of the webhooks. */ -}}
 {{- define "hibernator.servesTrail" -}}
-{{- if and .Values.webhooks.enabled (not .Values.web.settings.databaseFile) -}}yes{{- end -}}
+{{- if .Values.webhooks.enabled -}}yes{{- end -}}
 {{- end }}
 
 {{- /* What the chart decides, over what the user set. */ -}}

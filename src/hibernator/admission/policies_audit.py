@@ -9,10 +9,11 @@ from typing import Final
 
 from hibernator.admission.policies import CLEANERS, USER, Check, Policy, administrator, listed
 from hibernator.api.core import CONFIG_MAPS
-from hibernator.audit import door, memory, spool
+from hibernator.audit import memory, spool
+from hibernator.kube.remote import AUTHORITY
 
 _NAME: Final = "hibernator-audit-data"
-_OURS: Final = (memory.NAME, spool.NAME, door.AUTHORITY)
+_OURS: Final = (memory.NAME, spool.NAME, AUTHORITY)
 
 
 def _is_ours(of: str) -> str:

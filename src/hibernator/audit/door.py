@@ -20,9 +20,6 @@ LATEST: Final = f"{PREFIX}/latest"
 HEAD: Final = f"{PREFIX}/head"
 PATHS: Final = (EVENTS, LATEST, HEAD)  # what an account must be allowed to get
 
-AUTHORITY: Final = "hibernator-trail-ca"  # the ConfigMap with the certificates to trust, and its key
-AUTHORITY_KEY: Final = "ca.crt"
-
 _LONGEST: Final = 4096  # characters of one parameter
 _MOST_TYPES: Final = 100
 

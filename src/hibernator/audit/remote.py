@@ -1,154 +1,48 @@
-"""The trail for a process that has no way to the database: through the read API of the operator.
+"""The trail for a process that has no way to the database: through the read API of the operator."""
 
-The process shows the token of its own account, and trusts the certificates that the operator publishes in a
-ConfigMap, or those of a file.
-"""
+from collections.abc import Callable
+from typing import TypeVar
 
-import asyncio
-import ssl
-from collections.abc import Awaitable, Callable
-from http import HTTPStatus
-from pathlib import Path
-from typing import Final, TypeVar
-
-import aiohttp
 import msgspec
 
-from hibernator.api.core import CONFIG_MAPS
 from hibernator.audit.chain import Entry, Link
 from hibernator.audit.database import AuditUnavailable
-from hibernator.audit.door import (
-    AUTHORITY,
-    AUTHORITY_KEY,
-    EVENTS,
-    HEAD,
-    LATEST,
-    decode_entries,
-    decode_position,
-    question,
-)
+from hibernator.audit.door import EVENTS, HEAD, LATEST, decode_entries, decode_position, question
 from hibernator.audit.reading import PAGE, Filter
-from hibernator.kube.client import Client
-from hibernator.kube.credentials import Credentials
-from hibernator.kube.errors import ApiError
-
-_DEADLINE: Final = 15.0  # seconds; the operator itself gives up after ten
-_LARGEST: Final = 32 * 1024 * 1024  # bytes of an answer: a page of the largest events has less
+from hibernator.kube.reading import AwayError
+from hibernator.kube.remote import Remote
 
 T = TypeVar("T")
-Authority = Callable[[], Awaitable[bytes]]
-
-
-def from_config_map(client: Client, namespace: str) -> Authority:
-    """What the operator publishes; it can change while we run."""
-
-    async def read() -> bytes:
-        try:
-            found = await client.get(CONFIG_MAPS, AUTHORITY, namespace)
-        except ApiError as error:
-            raise AuditUnavailable(
-                f"The ConfigMap {AUTHORITY} in {namespace} cannot be read: {error.message}. The operator "
-                "writes it when its setting trailListen is there."
-            ) from error
-        return found.data.get(AUTHORITY_KEY, "").encode()
-
-    return read
-
-
-def from_file(file: Path) -> Authority:
-    async def read() -> bytes:
-        try:
-            return await asyncio.to_thread(file.read_bytes)
-        except OSError as error:
-            raise AuditUnavailable(f"trailCaFile is {str(file)!r}: {error.strerror}.") from error
-
-    return read
 
 
 class RemoteReader:
     """A `TrailReader` over HTTPS."""
 
-    def __init__(
-        self, url: str, session: aiohttp.ClientSession, credentials: Credentials, authority: Authority
-    ) -> None:
-        self._url = url.rstrip("/")
-        self._session = session
-        self._credentials = credentials
-        self._authority = authority
-        self._tls: ssl.SSLContext | None = None
+    def __init__(self, operator: Remote) -> None:
+        self._operator = operator
 
     async def page(self, wanted: Filter, *, after: int = 0, limit: int = PAGE) -> list[Entry]:
-        return self._read(await self._get(EVENTS, question(wanted, after=after, limit=limit)), decode_entries)
+        return await self._read(EVENTS, question(wanted, after=after, limit=limit), decode_entries)
 
     async def latest(self, wanted: Filter, limit: int) -> list[Entry]:
-        return self._read(await self._get(LATEST, question(wanted, after=0, limit=limit)), decode_entries)
+        return await self._read(LATEST, question(wanted, after=0, limit=limit), decode_entries)
 
     async def head(self) -> Link:
-        found = self._read(await self._get(HEAD, {}), decode_position)
+        found = await self._read(HEAD, {}, decode_position)
         return Link(found.sequence, found.hash)
 
     async def check(self) -> None:
         """Say so when the trail cannot be read."""
         await self.head()
 
-    async def _get(self, path: str, parameters: dict[str, str]) -> bytes:
+    async def _read(self, path: str, parameters: dict[str, str], decode: Callable[[bytes], T]) -> T:
         try:
-            async with asyncio.timeout(_DEADLINE):
-                try:
-                    return await self._ask(path, parameters)
-                except aiohttp.ClientConnectorCertificateError:
-                    self._tls = None  # the operator may have another authority by now
-                    return await self._ask(path, parameters)
-        except TimeoutError as error:
-            raise AuditUnavailable(f"The operator at {self._url} does not answer in time.") from error
-        except (aiohttp.ClientError, OSError) as error:
-            raise AuditUnavailable(f"The operator at {self._url} cannot be reached: {error}.") from error
-
-    async def _ask(self, path: str, parameters: dict[str, str]) -> bytes:
-        authorization = (await self._credentials.access()).headers.get("Authorization", "")
-        if not authorization.startswith("Bearer "):
-            raise AuditUnavailable("This process has no token of the cluster to show to the operator.")
-        async with self._session.get(
-            f"{self._url}{path}",
-            params=parameters,
-            headers={"Authorization": authorization},
-            ssl=await self._trust(),
-            allow_redirects=False,
-        ) as answer:
-            body = await _bounded(answer.content)
-            if answer.status != HTTPStatus.OK:
-                raise AuditUnavailable(_why(self._url, answer.status, body))
-            return body
-
-    async def _trust(self) -> ssl.SSLContext:
-        if self._tls is None:
-            authority = await self._authority()
-            try:
-                tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-                tls.load_verify_locations(cadata=authority.decode())
-            except (ssl.SSLError, ValueError) as error:
-                raise AuditUnavailable(
-                    f"The certificates to trust for {self._url} cannot be used: {error}."
-                ) from error
-            self._tls = tls
-        return self._tls
-
-    def _read(self, body: bytes, decode: Callable[[bytes], T]) -> T:
+            body = await self._operator.get(path, parameters)
+        except AwayError as error:
+            raise AuditUnavailable(str(error)) from error
         try:
             return decode(body)
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
-            raise AuditUnavailable(f"The answer of {self._url} is no part of a trail: {error}.") from error
-
-
-async def _bounded(content: aiohttp.StreamReader) -> bytes:
-    found = bytearray()
-    async for chunk in content.iter_any():
-        found += chunk
-        if len(found) > _LARGEST:
-            raise AuditUnavailable(f"An answer of the operator has more than {_LARGEST} bytes.")
-    return bytes(found)
-
-
-def _why(url: str, status: int, body: bytes) -> str:
-    words = body[:500].decode(errors="replace").strip()
-    return f"The operator at {url} answers {status}: {words or 'nothing else'}"
+            raise AuditUnavailable(
+                f"The answer of {self._operator.url} is no part of a trail: {error}."
+            ) from error

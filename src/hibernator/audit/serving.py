@@ -1,161 +1,45 @@
-"""The operator's side of the trail's read API: `GET /trail/v1/{events,latest,head}`, and nothing else.
+"""The operator's side of the trail's read API: `GET /trail/v1/{events,latest,head}`, and nothing else."""
 
-Who asks shows a token of the cluster. The API server says whose it is (TokenReview) and whether its rules
-allow that account the path (SubjectAccessReview), as for metrics endpoints. Every answer has a bounded
-size and a deadline, and only so many are worked on at once: the operator has more important things to do.
-"""
-
-import asyncio
-import hashlib
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
-from http import HTTPStatus
-from typing import Any, Final
+from typing import Any
 
-import structlog
-from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.door import EVENTS, HEAD, LATEST, Position, encode, read_question
 from hibernator.audit.reading import TrailReader
-from hibernator.kube.client import Client
-from hibernator.kube.clock import steady as real_time
-from hibernator.kube.errors import ApiError
-from hibernator.kube.metrics import Metric, Metrics
-
-REQUESTS = Metric(
-    "hibernator_trail_requests_total",
-    "counter",
-    ("code",),
-    "Requests to the read API of the audit trail, by HTTP status. 401 and 403 are callers without the right.",
-)
-
-DEADLINE: Final = 10.0  # seconds for one request, all in all
-_AT_ONCE: Final = 4
-_STRANGERS: Final = 2  # callers that are not known yet, about whom the API server is asked at once
-_REMEMBERED: Final = 10.0  # seconds for which an answer of the API server about a caller holds
-_MOST_CALLERS: Final = 256
-_LONGEST_TOKEN: Final = 16_384
-
-_Answers = OrderedDict[tuple[bytes, str], tuple[float, int]]  # until when an HTTP status holds
-Answer = Callable[[Request], Awaitable[Any]]
-
-_log: Final = structlog.get_logger(__name__)
+from hibernator.kube.client import Caller, Client
+from hibernator.kube.reading import AwayError, Door
 
 
-class Callers:
-    """Who may come in, as the API server says; remembered for seconds, by a hash of the token.
+def trail_doors(reader: TrailReader) -> tuple[Door, ...]:
+    """The three questions about a trail."""
 
-    Anybody can show tokens. So those who were let in before neither wait behind strangers nor are forgotten
-    because of them.
-    """
+    async def events(request: Request) -> Any:
+        asked = read_question(request.query_params)
+        return await reader.page(asked.wanted, after=asked.after, limit=asked.limit)
 
-    def __init__(self, client: Client, *, steady: Callable[[], float] = real_time) -> None:
-        self._client = client
-        self._steady = steady
-        self._let_in: _Answers = OrderedDict()
-        self._turned_away: _Answers = OrderedDict()
-        self._strangers = asyncio.Semaphore(_STRANGERS)
+    async def latest(request: Request) -> Any:
+        asked = read_question(request.query_params)
+        return await reader.latest(asked.wanted, asked.limit)
 
-    async def refusal(self, authorization: str, path: str) -> int:
-        """The HTTP status with which to turn a caller away; 0 for one who may come in."""
-        scheme, _, token = authorization.partition(" ")
-        token = token.strip()
-        if scheme.lower() != "bearer" or not token or len(token) > _LONGEST_TOKEN or not token.isprintable():
-            return 401
-        key = hashlib.sha256(token.encode()).digest(), path
-        now, guest = self._steady(), self._let_in.get(key)
-        if (found := guest or self._turned_away.get(key)) and now < found[0]:
-            return found[1]
-        async with nullcontext() if guest else self._strangers:
-            status = await self._ask(token, path)
-        self._remember(key, (now + _REMEMBERED, status))
-        return status
+    async def head(_request: Request) -> Any:
+        return Position(*await reader.head())
 
-    def _remember(self, key: tuple[bytes, str], answer: tuple[float, int]) -> None:
-        kept, other = self._let_in, self._turned_away
-        if answer[1]:
-            kept, other = other, kept
-        other.pop(key, None)
-        kept[key] = answer
-        kept.move_to_end(key)
-        while len(kept) > _MOST_CALLERS:
-            kept.popitem(last=False)
-
-    async def _ask(self, token: str, path: str) -> int:
-        who = await self._client.caller(token)
-        if who is None:
-            return 401
-        if await self._client.may_reach(who, "get", path):
-            return 0
-        _log.warning("account may not read the trail", user=who.username, path=path)
-        return 403
+    return _door(EVENTS, events), _door(LATEST, latest), _door(HEAD, head)
 
 
-class TrailApi:
-    def __init__(
-        self, reader: TrailReader, callers: Callers, metrics: Metrics, *, deadline: float = DEADLINE
-    ) -> None:
-        self._reader = reader
-        self._callers = callers
-        self._metrics = metrics
-        self._deadline = deadline
-        self._turns = asyncio.Semaphore(_AT_ONCE)
-
-    def app(self) -> ASGIApp:
-        answers = {EVENTS: self._events, LATEST: self._latest, HEAD: self._head}
-        routes = [Route(path, self._endpoint(answer), methods=["GET"]) for path, answer in answers.items()]
-        app = Starlette(routes=routes, max_body_size=0)
-        app.router.redirect_slashes = False
-        return app
-
-    def _endpoint(self, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
-        async def endpoint(request: Request) -> Response:
-            response = await self._answered(request, answer)
-            self._metrics.count(REQUESTS, str(response.status_code))
-            response.headers["cache-control"] = "no-store"
-            return response
-
-        return endpoint
-
-    async def _answered(self, request: Request, answer: Answer) -> Response:
+def _door(path: str, answer: Callable[[Request], Awaitable[Any]]) -> Door:
+    async def encoded(request: Request) -> bytes:
         try:
-            async with asyncio.timeout(self._deadline):
-                authorization = request.headers.get("authorization", "")
-                if status := await self._callers.refusal(authorization, request.url.path):
-                    return _refused(status, request.url.path)
-                async with self._turns:
-                    return Response(encode(await answer(request)), media_type="application/json")
-        except ValueError as error:
-            return PlainTextResponse(f"{error}.\n", 400)
-        except TimeoutError:
-            return PlainTextResponse(f"No answer within {self._deadline:g} s; ask for less.\n", 504)
+            return encode(await answer(request))
         except AuditUnavailable as error:
-            return PlainTextResponse(f"{error}\n", 503)
-        except ApiError as error:
-            _log.warning("caller of the trail could not be reviewed", error=str(error))
-            return PlainTextResponse("The API server cannot say who you are; try again.\n", 503)
+            raise AwayError(str(error)) from error
 
-    async def _events(self, request: Request) -> Any:
-        asked = read_question(request.query_params)
-        return await self._reader.page(asked.wanted, after=asked.after, limit=asked.limit)
-
-    async def _latest(self, request: Request) -> Any:
-        asked = read_question(request.query_params)
-        return await self._reader.latest(asked.wanted, asked.limit)
-
-    async def _head(self, _request: Request) -> Any:
-        return Position(*await self._reader.head())
+    return Door(
+        path, encoded, _may, lambda request: f"the verb get for the nonResourceURL {request.url.path}"
+    )
 
 
-def _refused(status: int, path: str) -> Response:
-    if status == HTTPStatus.UNAUTHORIZED:
-        words = "Show a token of this cluster: Authorization: Bearer TOKEN.\n"
-        return PlainTextResponse(words, 401, headers={"www-authenticate": "Bearer"})
-    words = f"Your account may not read the trail: it needs the verb get for the nonResourceURL {path}.\n"
-    return PlainTextResponse(words, 403)
+async def _may(client: Client, who: Caller, request: Request) -> bool:
+    return await client.may_reach(who, "get", request.url.path)

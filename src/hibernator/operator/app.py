@@ -20,7 +20,6 @@ from hibernator.audit.checkpoints import Signer, signer
 from hibernator.audit.database import Database
 from hibernator.audit.memory import CheckpointMemory
 from hibernator.audit.sealing import Sealer
-from hibernator.audit.serving import REQUESTS as TRAIL_REQUESTS
 from hibernator.audit.spool import AuditSpool
 from hibernator.audit.store import Store
 from hibernator.audit.trail import Trail
@@ -53,6 +52,7 @@ from hibernator.kube.health import Health
 from hibernator.kube.lease import Timing
 from hibernator.kube.manager import Manager
 from hibernator.kube.metrics import RUNTIME, Metrics
+from hibernator.kube.reading import REQUESTS as READ_REQUESTS
 from hibernator.kube.serving import Server
 from hibernator.operator import auditing
 from hibernator.operator.auditing import AUDIT_METRICS, AuditMetrics, Sealing
@@ -69,7 +69,7 @@ METRICS: Final = (
     strays.STRAYS,
     *admission.METRICS,
     *AUDIT_METRICS,
-    TRAIL_REQUESTS,
+    READ_REQUESTS,
 )
 
 
@@ -81,7 +81,7 @@ class Operator:
     metrics: Metrics
     trail: Trail
     port: int  # of health and metrics
-    trail_port: int = 0  # of the read API of the trail; 0 where it is not served
+    trail_port: int = 0  # of the read API for the web process; 0 where it is not served
 
 
 @asynccontextmanager
@@ -155,7 +155,7 @@ async def operator(
 async def _add_webhooks(
     settings: Settings, manager: Manager, health: Health, client: Client, means: Means, stack: AsyncExitStack
 ) -> int:
-    """The webhooks, and beside them the read API of the trail, where settings want them; its port, or 0."""
+    """The webhooks, and beside them the read API, where settings want them; the port of that, or 0."""
     if not settings.webhook_listen:
         return 0
     exceptions = shared.exceptions(means.caches)

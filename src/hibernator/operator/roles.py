@@ -46,8 +46,10 @@ from hibernator.api.remediationrequest import REMEDIATIONS
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.api.timewindowscaler import SCALERS
 from hibernator.audit import door
+from hibernator.decisions.hibernateplan_kept import PART as RESTORE_DATA
 from hibernator.executors.karpenter import NODE_POOLS
 from hibernator.executors.workloads.kinds import BUILT_IN
+from hibernator.kube.remote import AUTHORITY
 from hibernator.operator.app import LEASE
 
 _PREFIX: Final = "hibernator-"
@@ -137,7 +139,7 @@ OPERATOR_CLUSTER: Final = (
     to(CUSTOM_RESOURCE_DEFINITIONS, *_READ),
     to(CUSTOM_RESOURCE_DEFINITIONS, "patch", names=(SCALERS.resource,)),
     *(to(kind, *_READ, "create", "patch", names=(WEBHOOKS,)) for kind in (MUTATING, VALIDATING)),
-    # Who comes to read the trail, and whether they may.
+    # Who comes to read the trail or restore data, and whether they may.
     Right("authentication.k8s.io", "tokenreviews", ("create",)),
     Right("authorization.k8s.io", "subjectaccessreviews", ("create",)),
 )
@@ -176,13 +178,14 @@ WEB_PROCESS: Final[tuple[Right | Paths, ...]] = (
     to(EVENTS, "get", "create", "patch"),
     Right("authorization.k8s.io", "subjectaccessreviews", ("create",)),
     Paths(door.PATHS),  # the audit trail, at the operator
+    to(PLANS, "get", part=RESTORE_DATA),  # at the operator, too: which items sleep, and what they wake to
 )
 
 # In its own namespace. Which Leases it may write is for a policy: roles know whole names only.
 WEB_HOME: Final = (
     to(LEASES, "list", "create", "delete"),
     to(LEASES, "get", "patch", names=(WEB,)),
-    to(CONFIG_MAPS, "get", names=(door.AUTHORITY,)),  # whom to trust as the operator
+    to(CONFIG_MAPS, "get", names=(AUTHORITY,)),  # whom to trust as the operator
 )
 
 AUDITOR: Final = tuple(

@@ -59,8 +59,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
     ] = ""
     trail_listen: Annotated[
         str,
-        "Where the web process reads the audit trail, as host:port, with the certificate of the webhooks; "
-        "empty switches it off.",
+        "Where the web process reads the audit trail and what restore data says, as host:port, with the "
+        "certificate of the webhooks; empty switches it off.",
     ] = ""
     scaler_jitter_from: Annotated[
         float,

@@ -1,4 +1,7 @@
-"""The read API of the audit trail beside the webhooks: the same certificate, and a port of its own."""
+"""The read API for the web process, beside the webhooks: the same certificate, and a port of its own.
+
+It serves the audit trail and what restore data says.
+"""
 
 from typing import Final
 
@@ -8,13 +11,15 @@ from hibernator.admission.registration import Endpoint
 from hibernator.admission.server import WebhookServer
 from hibernator.api.core import CONFIG_MAPS
 from hibernator.audit.database import Database
-from hibernator.audit.door import AUTHORITY, AUTHORITY_KEY
 from hibernator.audit.reading import Reader
-from hibernator.audit.serving import Callers, TrailApi
+from hibernator.audit.serving import trail_doors
 from hibernator.kube.client import Client
 from hibernator.kube.errors import NotFound
 from hibernator.kube.metrics import Metrics
+from hibernator.kube.reading import Callers, ReadApi
+from hibernator.kube.remote import AUTHORITY, AUTHORITY_KEY
 from hibernator.kube.serving import Server
+from hibernator.operator.restore import restore_door
 
 _log: Final = structlog.get_logger(__name__)
 
@@ -26,7 +31,8 @@ class TrailServer:
         self, listen: str, client: Client, database: Database, webhooks: WebhookServer, metrics: Metrics
     ) -> None:
         host, _, port = listen.rpartition(":")
-        api = TrailApi(Reader(database), Callers(client), metrics)
+        doors = (*trail_doors(Reader(database)), restore_door(client))
+        api = ReadApi(doors, Callers(client), metrics)
         self._webhooks = webhooks
         self._server = Server(api.app(), host=host, port=int(port), tls=webhooks.tls)
         self.port = self._server.port

@@ -26,6 +26,7 @@ from hibernator.kube.health import Health
 from hibernator.kube.lease import Timing
 from hibernator.kube.manager import Manager
 from hibernator.kube.metrics import RUNTIME, Metrics
+from hibernator.kube.remote import Remote
 from hibernator.kube.serving import Server
 from hibernator.messages.sending import MESSAGES
 from hibernator.messages.slack_api import ACCEPTED, SlackApi
@@ -37,6 +38,7 @@ from hibernator.web.attempts import Attempts
 from hibernator.web.cases import Cases
 from hibernator.web.certificate import Mounted
 from hibernator.web.dashboard.changes import Changes
+from hibernator.web.dashboard.kept import RestoreData
 from hibernator.web.dashboard.routes import dashboard
 from hibernator.web.dashboard.saved import Savings
 from hibernator.web.dashboard.seeing import Seeing
@@ -59,7 +61,7 @@ from hibernator.web.site import Login, Site
 from hibernator.web.slack import Interactions
 from hibernator.web.slack_clicks import Clicks
 from hibernator.web.slack_socket import Socket
-from hibernator.web.trail import trail_reader
+from hibernator.web.trail import operator_of, trail_reader
 from hibernator.web.typed import Typed
 
 LEASE: Final = "hibernator-web"
@@ -119,8 +121,9 @@ async def web(
             settings, writer, caches, cases, recorder=recorder, clock=clock, metrics=metrics, slack=slack
         ):
             manager.add_controller(controller)
-        read = await stack.enter_async_context(trail_reader(settings, client, session, credentials))
-        site = _site(settings, (clock, wall_clock), metrics, client, cases, rates, read)
+        operator = operator_of(settings, client, session, credentials)
+        read = await stack.enter_async_context(trail_reader(settings, operator))
+        site = _site(settings, (clock, wall_clock), metrics, client, cases, rates, read, operator)
         if site.savings:
             manager.add("savings", site.savings.run)
         await stack.enter_async_context(
@@ -172,6 +175,7 @@ def _site(
     cases: Cases,
     rates: Rates | None,
     trail: TrailReader | None,
+    operator: Remote | None,
 ) -> Site:
     clock, wall_clock = clocks
     keys = Keyring(Path(settings.session_key_file), monotonic=wall_clock.monotonic)
@@ -193,6 +197,7 @@ def _site(
         changes=Changes(cases),
         trail=trail,
         savings=Savings(trail, clock, prices_of(settings.prices_file)) if trail else None,
+        restore_data=RestoreData(operator, wall_clock) if operator else None,
     )
 
 

@@ -150,8 +150,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
     ] = ""
     trail_url: Annotated[
         str,
-        "Where the operator serves the audit trail, such as "
-        "https://hibernator-webhook.hibernator-system.svc:9444.",
+        "Where the operator serves what restore data says, and the audit trail where databaseFile names no "
+        "database, such as https://hibernator-webhook.hibernator-system.svc:9444.",
     ] = ""
     trail_ca_file: Annotated[
         str,
@@ -378,10 +378,6 @@ def _slack(found: Settings) -> None:
 
 
 def _trail(found: Settings) -> None:
-    if found.database_file and found.trail_url:
-        raise SettingsError(
-            "databaseFile and trailUrl are both set: the trail is read in one place. Remove one of them."
-        )
     if found.trail_url:
         url = urlsplit(found.trail_url)
         if url.scheme != "https" or not url.hostname or url.path.rstrip("/") or url.query:

@@ -16,6 +16,7 @@ from hibernator.kube.metrics import Metrics
 from hibernator.web.attempts import Attempt, Attempts, Way
 from hibernator.web.cases import Cases
 from hibernator.web.dashboard.changes import Changes
+from hibernator.web.dashboard.kept import RestoreData
 from hibernator.web.dashboard.saved import Savings
 from hibernator.web.dashboard.seeing import Seeing
 from hibernator.web.ended import Ended
@@ -59,6 +60,7 @@ class Site:
     changes: Changes
     trail: TrailReader | None = None  # None where the settings name no way to it
     savings: Savings | None = None  # likewise
+    restore_data: RestoreData | None = None  # None where the settings name no operator
 
     def who(self, request: HTTPConnection) -> Session | None:
         """Who asks; None where no one is logged in."""

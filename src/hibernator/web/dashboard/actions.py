@@ -68,16 +68,21 @@ def typed(site: Site, request: Request) -> dict[str, Fields]:
 
 def commands(plan: HibernatePlan) -> tuple[Command, ...]:
     """What changes the plan itself, for a terminal."""
-
-    def command(verb: str) -> str:
-        return shlex.join(["hibernator", "plan", verb, plan.metadata.name, "-n", plan.metadata.namespace])
-
     if plan.spec.suspend:
-        return (Command("Follow the schedule again", command("resume")),)
-    found = [Command("Leave everything as it is, and follow no schedule", command("suspend"))]
+        return (Command("Resume: follow the schedule again", _command("resume", plan)),)
+    found = [Command("Suspend: leave everything as it is, and follow no schedule", _command("suspend", plan))]
     if plan.status.phase == "Error":
-        found.append(Command("Try again what failed", command("retry")))
+        found.append(Command("Retry: try again what failed", _command("retry", plan)))
     return tuple(found)
+
+
+def restore_command(plan: HibernatePlan) -> str:
+    """What prints the whole of the restore data."""
+    return _command("restore-data", plan)
+
+
+def _command(verb: str, plan: HibernatePlan) -> str:
+    return shlex.join(["hibernator", "plan", verb, plan.metadata.name, "-n", plan.metadata.namespace])
 
 
 class Actions:

@@ -13,7 +13,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from hibernator import __version__
+from hibernator.api.meta import Model
 from hibernator.audit.database import AuditUnavailable
+from hibernator.decisions.hibernateplan_kept import KeptPlan
+from hibernator.kube.reading import AwayError
 from hibernator.web.dashboard.audit import Audits, ChainView, EventList
 from hibernator.web.dashboard.board import Board
 from hibernator.web.dashboard.exceptions import ExceptionList, Exceptions
@@ -52,8 +55,8 @@ class Call:
 
     path: str
     summary: str
-    answer: type[View]
-    handler: Callable[[Request, Viewer], Awaitable[View]]
+    answer: type[Model]
+    handler: Callable[[Request, Viewer], Awaitable[Model]]
     query: dict[str, str]
 
 
@@ -77,7 +80,7 @@ class Api:
                 return _json(await call.handler(request, viewer(self._board.site, session, request)))
             except RefusedError as error:
                 return _json(Problem(error=error.page.words, fix=error.page.fix), error.status)
-            except AuditUnavailable as error:
+            except (AuditUnavailable, AwayError) as error:
                 return _json(Problem(error=str(error)), 503)
 
         return endpoint
@@ -162,6 +165,13 @@ def _calls(board: Board) -> list[Call]:
         Call("/overview", "Everything in numbers, and what needs attention.", Overview, overview, {}),
         Call("/plans", "The plans.", PlanList, plan_list, _FILTERS | of_plans | sort | _PAGE),
         Call("/plans/{namespace}/{name}", "One plan.", PlanView, plan, {}),
+        Call(
+            "/plans/{namespace}/{name}/restore-data",
+            "What of a plan is asleep, and what it wakes to.",
+            KeptPlan,
+            plans.restore_data,
+            {},
+        ),
         Call("/scalers", "The scalers.", ScalerList, scaler_list, _FILTERS | _PAGE),
         Call("/scalers/{namespace}/{name}", "One scaler.", ScalerView, scaler, {}),
         Call("/exceptions", "The exceptions.", ExceptionList, exception_list, _FILTERS | of_state | _PAGE),
@@ -177,5 +187,5 @@ def _calls(board: Board) -> list[Call]:
     ]
 
 
-def _json(view: View, status: int = 200) -> Response:
+def _json(view: Model, status: int = 200) -> Response:
     return Response(msgspec.json.encode(view), status, media_type="application/json")

@@ -12,13 +12,16 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
-from hibernator.web.dashboard.actions import offers, typed
+from hibernator.decisions.hibernateplan_kept import KeptPlan
+from hibernator.kube.reading import AwayError
+from hibernator.web.dashboard.actions import offers, restore_command, typed
 from hibernator.web.dashboard.audit import events_of
 from hibernator.web.dashboard.board import Board
 from hibernator.web.dashboard.lanes import pieces, resource_of, weeks
 from hibernator.web.dashboard.sums import lane_start
 from hibernator.web.dashboard.viewer import Viewer
 from hibernator.web.dashboard.views import (
+    KEPT_STATES,
     MOST_ROWS,
     PHASES,
     PlanList,
@@ -28,6 +31,7 @@ from hibernator.web.dashboard.views import (
     state_words,
 )
 from hibernator.web.known import LIVE
+from hibernator.web.refusals import Page, RefusedError
 
 PATH: Final = "/plans"
 
@@ -62,6 +66,15 @@ class Plans:
         exceptions = await who.exceptions_of(plan)
         return plan_view(plan, exceptions, self._board.lanes.day(plan, exceptions, now), now)
 
+    async def restore_data(self, request: Request, who: Viewer) -> KeptPlan:
+        """What of a plan sleeps; RefusedError without a way to the operator, AwayError where it is silent."""
+        found = await who.kept(await who.plan(**request.path_params))
+        if found is None:
+            words = "This web process has no way to the operator, which reads restore data."
+            page = Page("There is no restore data here", words, "Set trailUrl.", again="/", label="Overview")
+            raise RefusedError("no_operator", page, status=404)
+        return found
+
     async def _list(self, request: Request, who: Viewer) -> Response:
         listed, plans = await self.listed(who, request.query_params)
         namespaces = sorted({plan.metadata.namespace for plan in await who.plans()})
@@ -95,6 +108,7 @@ class Plans:
             drawn = await asyncio.to_thread(weeks, resource, now)
             picture = Markup(drawn)  # noqa: S704  drawn by us, with all texts escaped
         view = plan_view(plan, exceptions, self._board.lanes.day(plan, exceptions, now), now)
+        kept, away = await _kept(who, plan)
         response = self._board.show(
             request,
             who,
@@ -105,13 +119,25 @@ class Plans:
             picture=picture,
             events=await events_of(who, PLANS, plan.metadata.namespace, plan.metadata.name),
             has_trail=self._board.site.trail is not None,
+            kept=kept,
+            kept_words=KEPT_STATES,
+            away=away,
+            restore_command=restore_command(plan),
             offers=await offers(self._board.site, who.session.identity, plan),
             typed=typed(self._board.site, request),
         )
-        kept = self._board.site.typed
-        if kept.find(request) and LIVE not in request.headers:  # shown once, where the person sees it
-            kept.forget(response)
+        written = self._board.site.typed
+        if written.find(request) and LIVE not in request.headers:  # shown once, where the person sees it
+            written.forget(response)
         return response
+
+
+async def _kept(who: Viewer, plan: HibernatePlan) -> tuple[KeptPlan | None, str]:
+    """What restore data says, or why that is not known."""
+    try:
+        return await who.kept(plan), ""
+    except AwayError as error:
+        return None, str(error)
 
 
 def page_of(found: Sequence[Any], query: QueryParams) -> tuple[list[Any], int, int]:

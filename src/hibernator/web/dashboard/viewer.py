@@ -15,6 +15,7 @@ from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, Remedia
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
 from hibernator.approvals.people import Directory
+from hibernator.decisions.hibernateplan_kept import KeptPlan
 from hibernator.decisions.person import Person
 from hibernator.kube.cache import Cache
 from hibernator.messages.facts import Facts
@@ -61,6 +62,13 @@ class Viewer:
         if await self.site.seeing.namespaces(self.session.identity, EXCEPTIONS, [plan.metadata.namespace]):
             return list(found)
         return [one for one in found if self._takes_part(one)]
+
+    async def kept(self, plan: HibernatePlan) -> KeptPlan | None:
+        """What the restore data of a plan says that the viewer may see; None without a way to the operator.
+
+        AwayError where the operator does not say.
+        """
+        return await self.site.restore_data.of(plan) if self.site.restore_data else None
 
     async def saved(self) -> SavedNow | None:
         """What was saved in the namespaces whose plans the viewer may list; None where no one has counted."""

@@ -28,6 +28,12 @@ _STATES: Final = {
     "Pending": "Starting",
 }
 PHASES: Final = tuple(_STATES)
+KEPT_STATES: Final = {
+    "Asleep": "Asleep",
+    "WakingUp": "Waking up",
+    "Awake": "Awake",
+    "LeftAlone": "Left alone",
+}
 MOST_ROWS: Final = 50
 
 

@@ -5,6 +5,13 @@ import { follow } from "./live.js";
 setInterval(() => countDown(document), 15000);
 if (document.body.dataset.topics) follow();
 
+document.addEventListener("click", async ({ target }) => {
+  const button = target.closest("[data-copy]");
+  if (!button) return;
+  await navigator.clipboard.writeText(button.previousElementSibling.textContent);
+  button.textContent = "Copied";
+});
+
 const rooms = { o: "/", p: "/plans", s: "/scalers", e: "/exceptions", r: "/remediations", a: "/audit" };
 let went = 0; // when `g` was pressed
 

@@ -116,6 +116,9 @@ function swap(old, one, always = false) {
   const focused = old.contains(document.activeElement) && document.activeElement !== old;
   const typed = [...old.querySelectorAll("input, textarea")].some((one) => one.value !== one.defaultValue);
   if ((focused || typed) && !always) return false;
+  for (const open of old.querySelectorAll("details[id][open]")) {
+    one.querySelector(`#${CSS.escape(open.id)}`)?.setAttribute("open", "");
+  }
   old.replaceChildren(...one.childNodes);
   showTimes(old);
   return true;

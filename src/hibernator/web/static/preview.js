@@ -27,7 +27,6 @@ async function show() {
   const open = [...old.querySelectorAll("details")].map((one) => one.open);
   fresh.querySelectorAll("details").forEach((one, number) => { one.open = open[number] ?? false; });
   old.replaceChildren(...fresh.childNodes);
-  addCopying(old);
 }
 
 function say(words) {
@@ -37,24 +36,9 @@ function say(words) {
   document.getElementById("preview").replaceChildren(problem);
 }
 
-function addCopying(within) {
-  for (const block of within.querySelectorAll("pre")) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "quiet copy";
-    button.textContent = "Copy";
-    button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(block.textContent);
-      button.textContent = "Copied";
-    });
-    block.after(button);
-  }
-}
-
 if (form) {
   form.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(show, pause);
   });
-  addCopying(document.getElementById("preview"));
 }
