@@ -69,6 +69,11 @@ def test_what_changes_is_told_in_hours_and_on_the_clock_of_the_plan() -> None:
     assert facts.change_words() == ("Fri 20 Nov, 20:00 until 23:00: awake instead of asleep",)
 
 
+def test_a_day_on_which_it_ends_at_midnight_is_not_counted() -> None:
+    facts = facts_of_exception(exception(validUntil="2026-11-20T23:00:00Z"), PLAN)  # midnight in Berlin
+    assert facts.hours == (10.0, 7.0)
+
+
 @pytest.mark.parametrize(
     ("kind", "title"),
     [("extend", "More sleep for team-a/dev-plan"), ("replace", "Another schedule for team-a/dev-plan")],
@@ -98,6 +103,13 @@ def test_those_who_are_asked_are_listed_with_what_was_said_for_them() -> None:
         Voice("maria@corp.example", "approved", "oidc:maria", Instant(at), "fine"),
         Voice("a member of the role head", "pending"),
     )
+
+
+def test_who_is_asked_by_a_policy_is_shown_with_its_name() -> None:
+    status = {"requiredApprovals": [{"email": "boss@corp.example", "status": "pending", "policy": "office"}]}
+    facts = facts_of_exception(exception(status), PLAN)
+    assert facts.voices == (Voice("boss@corp.example", "pending", policy="office"),)
+    assert facts.voices[0].asked == "boss@corp.example (by ExceptionPolicy office)"
 
 
 def test_the_picture_has_a_lane_before_and_after_for_each_day_that_changes() -> None:

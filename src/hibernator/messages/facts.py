@@ -50,6 +50,12 @@ class Voice:
     by: str = ""  # the one who said it
     at: Instant | None = None
     reason: str = ""
+    policy: str = ""  # the ExceptionPolicy that asks for it, where the request itself does not
+
+    @property
+    def asked(self) -> str:
+        """Who is asked, and by which policy."""
+        return f"{self.who} (by ExceptionPolicy {self.policy})" if self.policy else self.who
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,8 +210,8 @@ def _voice(one: RequiredApproval, exception: ScheduleException) -> Voice:
         named = {said.email if said else None, entry.on_behalf_of}
         if (one.role and entry.role == one.role) or (one.email and one.email in named):
             by = in_place_of(entry.actor, entry.on_behalf_of)
-            return Voice(who, word, by, Instant(entry.timestamp), entry.reason)
-    return Voice(who, word)
+            return Voice(who, word, by, Instant(entry.timestamp), entry.reason, one.policy or "")
+    return Voice(who, word, policy=one.policy or "")
 
 
 def _entry(exception: ScheduleException, user: str) -> Any:
@@ -230,7 +236,8 @@ def _levels(request: RemediationApprovalRequest) -> Iterator[Voice]:
             yield Voice(f"a member of the role {role}", "pending")
     for one in status.required_approvals:
         word = "approved" if one.status == "approved" else "pending"
-        yield Voice(one.email or f"a member of the role {one.role}", word)
+        who = one.email or f"a member of the role {one.role}"
+        yield Voice(who, word, policy=one.policy or "")
 
 
 def _comparison(

@@ -205,7 +205,7 @@ def _voice(voice: Voice) -> str:
     by = f", by {escaped(voice.by)}" if voice.by and voice.by != voice.who else ""
     why = f": {escaped(voice.reason)}" if voice.reason else ""
     word = "" if voice.word == "pending" else f" {voice.word}{by}{why}"
-    return f"{_MARKS[voice.word]} {escaped(voice.who)}{word}"
+    return f"{_MARKS[voice.word]} {escaped(voice.asked)}{word}"
 
 
 def _buttons(letter: Letter, mode: Mode) -> list[Block]:

@@ -87,7 +87,7 @@ def _voices(letter: Letter) -> Iterator[str]:
     for voice in letter.facts.voices:
         by = f", by {plain(voice.by)}" if voice.by and voice.by != voice.who else ""
         why = f": {plain(voice.reason)}" if voice.reason else ""
-        yield f"{plain(voice.who)}: {voice.word}{by}{why}"
+        yield f"{plain(voice.asked)}: {voice.word}{by}{why}"
 
 
 def _said(letter: Letter) -> str:

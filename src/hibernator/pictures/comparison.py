@@ -32,7 +32,8 @@ def compare(
 ) -> Comparison:
     """Whole days of the plan's own clock, so that what surrounds a change is seen, too."""
     schedule, spec = plan.spec.schedule, exception.spec
-    first, last = (Instant(at).to_tz(schedule.timezone) for at in (spec.valid_from, spec.valid_until))
+    ends = Instant(spec.valid_until).subtract(nanoseconds=1)  # an end at midnight shows nothing of that day
+    first, last = (at.to_tz(schedule.timezone) for at in (Instant(spec.valid_from), ends))
     start, end = first.start_of("day").to_instant(), last.start_of("day").add(days=1).to_instant()
 
     def drawn(*overrides: NamedException) -> Strip:
