@@ -40,7 +40,7 @@ from hibernator.decisions.scheduleexception_line import (
     place,
     plan_key,
 )
-from hibernator.decisions.scheduleexception_request import Rules, needs_approval, requester
+from hibernator.decisions.scheduleexception_request import Rules, needs_approval, requester, settled
 from hibernator.decisions.scheduleexception_status import READY
 from hibernator.kube.controller import Controller, Key, Result, Watches
 from hibernator.kube.reconciler import Pass, Reconciler
@@ -152,10 +152,11 @@ def _drop(places: list[Turn], at: Turn) -> None:
         del places[index]
 
 
-def _is_let_through(before: ScheduleExceptionStatus, after: ScheduleExceptionStatus) -> bool:
-    """Whether policies that appear later no longer count for it."""
-    is_approved = after.approval_state == "Approved" != before.approval_state
-    return is_approved or after.state == "Active" != before.state
+def _is_let_through(found: ScheduleException, after: ScheduleExceptionStatus) -> bool:
+    """Whether policies that appear after this write no longer count for it, and did until now."""
+    if settled(found):
+        return False
+    return after.approval_state == "Approved" or after.state == "Active" != found.status.state
 
 
 def _key(exception: ScheduleException) -> Key:
@@ -258,7 +259,7 @@ class ExceptionReconciler(Reconciler[ScheduleException, Seen, Decision]):
             await farewell(self._spool, EXCEPTIONS, found)
             await self.objects.write_metadata(found, {"finalizers": kept})
             return None
-        if decision.status and _is_let_through(found.status, decision.status):
+        if decision.status and _is_let_through(found, decision.status):
             await self._policies.read_again(self._client, found.metadata.namespace, one.seen.policies)
         if not decision.label:
             return found

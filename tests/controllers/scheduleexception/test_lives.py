@@ -10,6 +10,7 @@ from hibernator.approvals.people import Directory, read_roles
 from hibernator.audit.database import Database
 from hibernator.kube import credentials
 from hibernator.kube.client import Client
+from hibernator.kube.metrics import API_REQUESTS
 from support.account import known_by, web_kubeconfig
 from support.clock import ManualClock
 from support.exception_scenes import EVERY_DAY, ExceptionScene, exception, hours
@@ -168,6 +169,21 @@ async def test_an_approval_of_what_was_shown_before_is_refused_when_it_was_made_
         assert scene.state("asked") == "Active"
         with pytest.raises(NotAcceptedError, match=r"approved already, by bob@company\.com"):
             await decide(client, here, bob, "reject", "slack", now=run.clock.now(), known_by=how)
+
+
+async def test_policies_are_read_past_the_cache_once_for_an_approval(scene: ExceptionScene) -> None:
+    asked = exception("asked", approvalRequired=True, approverEmails=["bob@company.com"], **LONG)
+    scene.apply(plan(noop("nothing"), name="dev-plan"), asked)
+    bob = Directory().person("bob@company.com")
+    async with (
+        running(scene.cluster.kubeconfig, scene.namespace) as run,
+        Client(credentials.find(str(web_kubeconfig(scene.cluster.kubeconfig)))) as client,
+    ):
+        before = run.metric(API_REQUESTS, "list", "exceptionpolicies", "200")
+        here, now = Matter("asked", scene.namespace), run.clock.now()
+        await decide(client, here, bob, "approve", "link", now=now, known_by=known_by("bob@company.com"))
+        await run.until(lambda: scene.state("asked") == "Active")
+        assert run.metric(API_REQUESTS, "list", "exceptionpolicies", "200") == before + 1
 
 
 async def test_nothing_that_people_agreed_to_goes_ahead_while_the_audit_database_is_away(
