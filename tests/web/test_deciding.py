@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.approvals import decision
 from hibernator.approvals.decision import NotAcceptedError
 from hibernator.approvals.people import Directory
@@ -170,7 +171,7 @@ async def test_a_decision_is_one_write_on_top_of_what_the_cache_has_and_survives
     assert old
 
     def looks() -> float:
-        return replica.metrics.value(API_REQUESTS, "GET", "scheduleexceptions", "200")
+        return replica.metrics.value(API_REQUESTS, "get", EXCEPTIONS.resource, "200")
 
     async with desk.webs.browser() as browser:
         page = await desk.open(browser, BOB, path)
@@ -182,6 +183,7 @@ async def test_a_decision_is_one_write_on_top_of_what_the_cache_has_and_survives
     with pytest.raises(NotAcceptedError, match="has approved it already"):  # the old one knows nothing of it
         await decision.decide(site.client, matter, who[BOB], "approve", "link", now=now, seen=old)
     await decision.decide(site.client, matter, who[CAROL], "approve", "link", now=now, seen=old)
+    assert looks() > before
     assert [one["approvedBy"] for one in desk.status(name)["approvals"]] == [BOB, CAROL]
     assert matter.uid == uid
 
