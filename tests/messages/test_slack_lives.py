@@ -11,14 +11,18 @@ from typing import Any
 import pytest
 
 from hibernator.api.approvaldelivery import DELIVERIES
+from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
+from hibernator.approvals import remediation
+from hibernator.approvals.decision import Matter
+from hibernator.approvals.people import Directory
 from hibernator.kube.client import Client
 from hibernator.kube.credentials import find
 from hibernator.messages.slack_api import ACCEPTED
 from messages.scenes import ALICE, BOB, CAROL, DORA
-from messages.test_lives import MONDAY, PATIENCE, WISH, decide
-from support.account import web_kubeconfig, web_settles_in
+from messages.test_lives import MONDAY, PATIENCE, REMEDIATION, WISH, decide
+from support.account import known_by, web_kubeconfig, web_settles_in
 from support.clock import ManualClock
-from support.exception_scenes import ExceptionScene, exception
+from support.exception_scenes import ExceptionScene, exception, hours
 from support.mortal import Nursery
 from support.operators import running
 from support.plan_scenes import noop, plan
@@ -148,3 +152,61 @@ async def test_a_revoked_token_is_one_condition_and_one_event_however_many_are_a
     events = scene.cluster.kubectl("get", "events", "-n", scene.namespace, "-o", "json").stdout
     told = [one for one in json.loads(events)["items"] if "Slack" in one.get("message", "")]
     assert [one["reason"] for one in told] == ["SlackTokenRefused"]
+
+
+async def test_a_question_that_was_deleted_in_slack_is_there_again_within_a_day_and_once(
+    place: Place,
+) -> None:
+    """Slack does not say that a person deleted a message: the daily look finds out, where nothing changed."""
+    scene, slack, clock = place.scene, place.slack, place.clock
+    patience: dict[str, Any] = {"approval_patience_hours": 240.0}
+    weekends = {"timezone": "UTC", "offHours": hours("01:00", "20:00", ["Saturday"])}  # and no change before
+    scene.apply(plan(noop("nothing"), name="dev-plan", schedule=weekends), exception("asked", **ASKED))
+    async with (
+        running(scene.cluster.kubeconfig, scene.namespace, clock, **patience),
+        posting(scene.cluster.kubeconfig, scene.namespace, place.folder, clock, **place.settings) as post,
+    ):
+        clock.settles_with(post.settle)
+        first = {one: slack.questions(one)[0]["ts"] for one in (BOB, CAROL)}
+        slack.conversation(BOB).clear()
+        slack.channel(ROOM).clear()
+        await clock.advance(23 * 3600)
+        assert slack.conversation(BOB) == []
+        await clock.advance(2 * 3600)
+        [again], [kept] = slack.questions(BOB), slack.questions(CAROL)
+        assert again["ts"] != first[BOB]
+        assert kept["ts"] == first[CAROL]
+        assert "hibernator_approve" in str(again["blocks"])
+        assert len(slack.channel(ROOM)) == 1
+        await clock.advance(3 * 24 * 3600)
+        assert [len(slack.questions(one)) for one in (BOB, CAROL)] == [1, 1]
+        assert len(slack.channel(ROOM)) == 1
+        assert len(said(slack.conversation(BOB))) == 1  # half time comes after five days
+
+
+async def test_the_second_level_is_asked_in_slack_when_a_remediation_is_escalated(place: Place) -> None:
+    scene, slack, clock = place.scene, place.slack, place.clock
+    scene.cluster.request("POST", APPROVAL_REQUESTS.path(scene.namespace), REMEDIATION)
+    async with (
+        running(scene.cluster.kubeconfig, scene.namespace, clock) as run,
+        posting(scene.cluster.kubeconfig, scene.namespace, place.folder, clock, **place.settings) as post,
+    ):
+        clock.settles_with(post.settle)
+        await run.settle()
+        await post.settle()
+        assert [len(slack.questions(one)) for one in (BOB, CAROL)] == [1, 0]
+        await clock.advance_to("2026-03-02T10:00:00Z")  # half an hour after it was escalated
+        [first], [second] = slack.questions(BOB), slack.questions(CAROL)
+        assert "hibernator_approve" in str(second["blocks"])
+        assert "hibernator_approve" in str(first["blocks"])  # the first level can still decide
+        assert said(slack.channel(ROOM))[1:] == ["Escalated"]
+        how = known_by(CAROL)
+        who, matter = Directory().known(CAROL, how), Matter("oom", scene.namespace)
+        await remediation.decide(post.client, matter, who, "approve", "slack", now=clock.now(), known_by=how)
+        await run.settle()
+        await post.settle()
+        await clock.advance(5)  # one message a second in a conversation
+        for one in (BOB, CAROL):
+            assert "hibernator_approve" not in str(slack.questions(one)[0]["blocks"])
+        assert len(said(slack.conversation(BOB))) == 2
+        assert len(said(slack.conversation(CAROL))) == 3  # with the confirmation of her own

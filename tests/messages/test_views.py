@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, strategies as st
+from msgspec.structs import replace as replace_of
 from whenever import Instant
 
 from decisions.exception_seen import changed, said
@@ -66,6 +67,13 @@ def test_nobody_is_reminded_of_what_they_have_just_been_asked_or_have_decided() 
     decided = of_exception(stored(said(pending(), "approve", "bob")), DIRECTORY)
     reminded = [one for one, topic in topics(decided, HALF, everybody_asked()) if topic == "reminder-half"]
     assert reminded == [CAROL, DORA]
+
+
+def test_a_question_that_was_only_shown_anew_since_does_not_put_off_the_reminder() -> None:
+    edited = sent(BOB, ("asked", HALF))
+    records = tuple(replace_of(one, first_sent_at=AT.to_stdlib()) for one in edited.status.messages)
+    held = {BOB: replace_of(edited, status=replace_of(edited.status, messages=records))}
+    assert (BOB, "reminder-half") in topics(of_exception(pending(), DIRECTORY), HALF, held)
 
 
 def test_a_member_whose_role_was_filled_by_another_is_left_alone() -> None:

@@ -49,7 +49,12 @@ class SentMessage(Model):
     topic: Topic
     id: Annotated[str, says("Its id in the channel, such as the Message-ID of a mail.", maxLength=512)]
     hash: Annotated[str, says("The SHA-256 of what it says.", pattern=_HASH)]
-    sent_at: Annotated[datetime | None, says("When the channel took it; absent while it did not.")] = None
+    sent_at: Annotated[
+        datetime | None, says("When the channel took it last, as it is now; absent while it did not.")
+    ] = None
+    first_sent_at: Annotated[
+        datetime | None, says("When the channel took it first; what is edited keeps this.")
+    ] = None
     attempts: Annotated[int, says("How often it was tried.", format="int32")] = 0
     next_attempt_at: Annotated[
         datetime | None, says("When it is tried again; absent when it was sent, or cannot be.")

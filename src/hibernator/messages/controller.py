@@ -174,7 +174,7 @@ def _is_settled(message: Message, record: SentMessage | None, channel: Channel) 
 def _first(delivery: ApprovalDelivery | None, channel: Channel) -> str:
     """The id of what this person was asked."""
     record = record_of(delivery, channel.name, "asked") if delivery else None
-    return record.id if record and record.sent_at else ""
+    return record.id if record and (record.first_sent_at or record.sent_at) else ""
 
 
 def message_controllers(

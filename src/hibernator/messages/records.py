@@ -94,13 +94,25 @@ def due(
     if record is None:
         return Due(now=True)
     if record.sent_at:
-        renewal = channel.renews_at(record.id) if is_open and record.topic == "asked" else None
-        is_old = renewal is not None and now >= renewal
-        return Due(now=is_old or (channel.edits and record.hash != content), at=None if is_old else renewal)
+        look = _next_look(record, channel) if is_open and record.topic == "asked" else None
+        is_old = look is not None and now >= look
+        return Due(now=is_old or (channel.edits and record.hash != content), at=None if is_old else look)
     if record.next_attempt_at is None:
         return Due()  # it was refused
     at = Instant(record.next_attempt_at)
     return Due(now=True) if now >= at else Due(at=at)
+
+
+def _next_look(record: SentMessage, channel: Channel) -> Instant | None:
+    """When an open question is shown once more although it says the same.
+
+    People delete messages, and no channel says so: writing it again each day finds out, and posts it anew.
+    """
+    renewal = channel.renews_at(record.id)
+    if not channel.edits or not record.sent_at:
+        return renewal
+    daily = Instant(record.sent_at).add(hours=24)
+    return min(daily, renewal) if renewal else daily
 
 
 def claimed(
@@ -118,7 +130,9 @@ def claimed(
 
 
 def sent(status: ApprovalDeliveryStatus, record: SentMessage, now: Instant) -> ApprovalDeliveryStatus:
-    done = replace(record, sent_at=whole_second(now), next_attempt_at=None, error="")
+    at = whole_second(now)
+    first = record.first_sent_at or at
+    done = replace(record, sent_at=at, first_sent_at=first, next_attempt_at=None, error="")
     return _judged(_with(status, done), now)
 
 

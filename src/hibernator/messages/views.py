@@ -112,8 +112,8 @@ def _reminders(
     about: Conversation, one: Asked, held: ApprovalDelivery | None, now: Instant
 ) -> Iterator[Message]:
     """Only of what was sent before that moment: no one is asked and reminded in one breath."""
-    asked = [m.sent_at for m in held.status.messages if m.topic == "asked" and m.sent_at] if held else []
-    sent = min(asked, default=None)
+    records = [m for m in held.status.messages if m.topic == "asked"] if held else []
+    sent = min((at for m in records if (at := m.first_sent_at or m.sent_at)), default=None)
     if one.done or sent is None or mailbox(one.address) in set(map(mailbox, about.deciders)):
         return
     due = [(topic, at) for topic, at in _due(about, one) if Instant(sent) < at <= now]
