@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from whenever import Instant
 
 from decisions.exception_seen import NOW, exception
 from decisions.policies import MANAGER, asked, plan, policy
@@ -182,6 +183,41 @@ def test_no_window_of_an_exception_begins_in_a_freeze_either() -> None:
     assert not asked(early, policy(freeze=[{"firstDay": "2026-01-27", "lastDay": "2026-01-28"}])).problems
 
 
+def test_an_exception_that_was_asked_for_in_time_does_not_begin_in_a_freeze_either() -> None:
+    """Otherwise it is filed before the freeze, and approved in the middle of it."""
+    waiting = exception(windows=[ALL_DAY | {"daysOfWeek": ["MON"]}])
+    one = policy(freeze=[{"firstDay": "2026-02-03", "lastDay": "2026-02-04"}], **MANAGER)
+    before, during = asked(waiting, one), asked(waiting, one, now=Instant.from_utc(2026, 2, 3, 12))
+    assert not before.problems
+    assert before.next_change(NOW) == Instant.from_utc(2026, 2, 3)
+    assert "may begin before 2026-02-05T00:00:00Z: it is a freeze" in during.problems[0]
+    assert during.next_change(Instant.from_utc(2026, 2, 3, 12)) == Instant.from_utc(2026, 2, 5)
+    assert not asked(waiting, one, now=Instant.from_utc(2026, 2, 5)).problems
+
+
+def test_the_week_that_counts_is_the_one_in_which_an_exception_really_begins() -> None:
+    """Otherwise one that waits for three weeks seems to have begun long ago, and another comes besides."""
+    long: dict[str, Any] = {"validFrom": "2026-01-29T10:00:00Z", "validUntil": "2026-03-20T10:00:00Z"}
+    now, one = Instant.from_utc(2026, 2, 20), policy(limits={"maxActivePerWeek": 1})
+    status = {"state": "Active", "requestedAt": "2026-01-29T10:00:00Z", "appliedAt": "2026-02-19T10:00:00Z"}
+    waited = msgspec.convert(
+        msgspec.to_builtins(exception("a", **long)) | {"status": status}, ScheduleException
+    )
+    late = exception("b", **long)
+    assert "exception 2 of this plan" in asked(late, one, others=(waited,), now=now).problems[0]
+    past = {
+        "uid": "gone",
+        "name": "gone",
+        "beganAt": "2026-02-18T08:00:00Z",
+        "validUntil": "2026-02-18T09:00:00Z",
+    }
+    found = asked(late, one, plan=plan(recentExceptions=[past]), now=now)
+    assert found.problems
+    assert found.next_change(now) == Instant.from_utc(2026, 2, 25, 8)
+    over = Instant.from_utc(2026, 2, 25, 8)
+    assert not asked(late, one, plan=plan(recentExceptions=[past]), now=over).problems
+
+
 def test_who_may_override_a_freeze_is_asked_besides_all_others() -> None:
     freeze = {"firstDay": "2026-02-02", "lastDay": "2026-02-02", "override": {"roles": ["director"]}}
     found = asked(exception(**SHORT), policy("prod", freeze=[freeze], **MANAGER))
@@ -204,7 +240,7 @@ def test_after_a_while_others_may_agree_too_and_no_fewer_must() -> None:
         require={"roles": ["manager", "owner"]}, escalateAfter={"after": "4h", "roles": ["director"]}
     )
     before, later = asked(exception(), one), asked(exception(), one, now=NOW.add(hours=4))
-    assert before.next_escalation(NOW) == NOW.add(hours=4)
+    assert before.next_change(NOW) == NOW.add(hours=4)
     assert [seat.name for seat in later.places] == ["manager", "owner", "director"]
     assert before.needs == later.needs == (("four-eyes", 2),)
 
@@ -267,7 +303,7 @@ def test_who_will_have_to_agree_is_said_before_anything_is_filed() -> None:
 def test_an_escalation_that_has_come_is_not_ahead() -> None:
     one = policy(escalateAfter={"after": "4h", "roles": ["director"]}, **MANAGER)
     found = asked(exception(), one)
-    assert found.next_escalation(NOW.add(hours=4)) is None
+    assert found.next_change(NOW.add(hours=4)) is None
 
 
 def test_an_exception_may_begin_when_a_freeze_ends() -> None:

@@ -66,6 +66,39 @@ def test_what_a_limit_forbids_is_held_without_asking_anybody_and_may_be_correcte
     assert reason(corrected) == "AwaitingApproval"
 
 
+def test_what_waited_into_a_freeze_waits_for_its_end_and_keeps_its_approvals() -> None:
+    freeze: dict[str, Any] = {"firstDay": "2026-01-30", "lastDay": "2026-02-04"}
+    both = {"require": {"emails": ["bob@company.com"], "roles": ["manager"]}}
+    policies = (policy("prod", freeze=[freeze], **both),)
+    asked = exception(windows=[{"start": "06:00", "end": "11:00", "daysOfWeek": ["THU"]}])
+    decision = look(asked, policies=policies)
+    assert decision.after == 14 * 3600
+    found = after(said(after(asked, policies=policies), "approve", "carol"), policies=policies)
+    during = NOW.add(hours=24)
+    held = after(found, policies=policies, now=during)
+    assert (held.status.state, reason(held)) == ("Pending", "PolicyRefused")
+    assert look(held, policies=policies, now=NOW.add(hours=154)).after == 4 * 3600
+    found = after(held, policies=policies, now=NOW.add(hours=158))
+    assert (reason(found), found.status.approval_progress) == ("AwaitingApproval", "1/2")
+    found = after(said(found, "approve", "bob"), policies=policies, now=NOW.add(hours=158))
+    assert found.status.state == "Active"
+
+
+def test_the_approval_of_a_manager_in_a_freeze_is_not_that_of_the_director() -> None:
+    freeze: dict[str, Any] = {
+        "firstDay": "2026-01-30",
+        "lastDay": "2026-02-04",
+        "override": {"emails": ["bob@company.com"]},
+    }
+    policies = (policy("prod", freeze=[freeze], **MANAGER),)
+    asked = exception(windows=[{"start": "06:00", "end": "11:00", "daysOfWeek": ["THU"]}])
+    found, during = after(asked, policies=policies), NOW.add(hours=24)
+    found = after(said(found, "approve", "carol"), policies=policies, now=during)
+    assert (found.status.state, found.status.approval_progress) == ("Pending", "1/2")
+    found = after(said(found, "approve", "bob"), policies=policies, now=during)
+    assert found.status.state == "Active"
+
+
 def test_who_corrects_a_request_does_not_gain_notice_by_it() -> None:
     policies = (policy(limits={"minNotice": "24h"}),)
     found = after(exception(**(SUSPEND | {"validFrom": "2026-01-29T11:00:00Z"})), policies=policies)

@@ -21,7 +21,15 @@ from hibernator.api.exceptionpolicy import (
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.decisions.approval import Seat, fingerprint
-from hibernator.decisions.exceptionpolicy_limits import Use, broken_limits, freezes, joined, within
+from hibernator.decisions.exceptionpolicy_limits import (
+    Use,
+    broken_limits,
+    freezes,
+    joined,
+    next_freeze,
+    next_week,
+    within,
+)
 from hibernator.decisions.pattern import PatternError, found_in
 from hibernator.decisions.person import Person
 from hibernator.decisions.selecting import selects
@@ -50,6 +58,7 @@ class Demand:
     problems: tuple[str, ...] = ()  # what it does not allow, even with all approvals
     channels: frozenset[str] = frozenset()  # through which an approval counts; all when empty
     escalated_at: Instant | None = None  # from when on more people may agree; None for never
+    changes_at: Instant | None = None  # when a freeze or a week is over, or a freeze begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +91,10 @@ class Demands:
         named = [one.channels for one in self.each if one.channels]
         return frozenset.intersection(*named) if named else None
 
-    def next_escalation(self, now: Instant) -> Instant | None:
-        ahead = (one.escalated_at for one in self.each if one.escalated_at and one.escalated_at > now)
-        return min(ahead, default=None)
+    def next_change(self, now: Instant) -> Instant | None:
+        """When something else is asked for, although no one writes anything."""
+        moments = (at for one in self.each for at in (one.escalated_at, one.changes_at))
+        return min((at for at in moments if at and at > now), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,20 +220,19 @@ def _read(
     unless, escalated_at = "", None
     problems = [*_wordless(spec, asked.reason or "")]
     if spec.limits:
-        problems += broken_limits(spec.limits, asked, case.uses, case.asked_at)
+        problems += broken_limits(spec.limits, asked, case.uses, case.asked_at, now)
     if spec.require:
         unless = next((why for one in spec.unless if (why := _relieved(one, exception, timezone, case))), "")
     if spec.require and not unless:
         places, needs[name], escalated_at = required(name, spec.require, spec, case.asked_at, now)
-    for index, freeze, at in freezes(spec.freeze, asked, timezone, case.asked_at):
+    for index, freeze, when in freezes(spec.freeze, asked, timezone, now):
         if freeze.override is None:
-            problems.append(
-                f"No exception of type {asked.type} may begin at {at.format_iso()}: it is a freeze."
-            )
+            problems.append(f"No exception of type {asked.type} may begin {when}: it is a freeze.")
             continue
         group = f"{name} (freeze {index + 1})"
         places += tuple(_seats(group, freeze.override.emails, freeze.override.roles))
         needs[group] = 1
+    turns = (next_freeze(spec.freeze, asked, timezone, now), next_week(spec.limits, case.uses, now))
     return Demand(
         policy=name,
         version=version,
@@ -234,6 +243,7 @@ def _read(
         problems=tuple(problems),
         channels=frozenset(spec.channels),
         escalated_at=escalated_at,
+        changes_at=min(filter(None, turns), default=None),
     )
 
 

@@ -17,7 +17,7 @@ from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.scheduleexception import ScheduleException, ScheduleExceptionSpec
 from hibernator.api.windows import OffHourWindow
 from hibernator.decisions.scheduleexception_line import REFUSED, place
-from hibernator.schedule.spans import Spans, intersect, subtract, union
+from hibernator.schedule.spans import Spans, subtract, union
 from hibernator.schedule.ticks import DAY, HOUR, WEEK, day_of, from_datetime
 from hibernator.schedule.windows import off_hours
 from hibernator.schedule.words import duration_text, read_duration
@@ -54,9 +54,10 @@ def uses(
 
 
 def _use(one: ScheduleException) -> Use:
-    """Nothing begins before it is asked for, whatever `validFrom` says."""
-    asked = one.status.requested_at or one.metadata.creation_timestamp or one.spec.valid_from
-    begins = max(from_datetime(one.spec.valid_from), from_datetime(asked))
+    """Nothing begins before it is asked for and let through, whatever `validFrom` says."""
+    status = one.status
+    since = status.applied_at or status.requested_at or one.metadata.creation_timestamp or one.spec.valid_from
+    begins = max(from_datetime(one.spec.valid_from), from_datetime(since))
     return Use(one.metadata.uid, begins, from_datetime(one.spec.valid_until))
 
 
@@ -91,7 +92,7 @@ def in_a_week(begins: int, others: Iterable[Use]) -> int:
 
 
 def broken_limits(
-    limits: Limits, spec: ScheduleExceptionSpec, others: Iterable[Use], asked_at: Instant
+    limits: Limits, spec: ScheduleExceptionSpec, others: Iterable[Use], asked_at: Instant, now: Instant
 ) -> Iterator[str]:
     """What of it is more than the limits allow, each as a sentence with the way out."""
     others = tuple(others)
@@ -112,7 +113,7 @@ def broken_limits(
                 " or ask for less."
             )
     if limits.max_active_per_week is not None:
-        number = in_a_week(max(from_datetime(spec.valid_from), _ticks(asked_at)), others)
+        number = in_a_week(max(from_datetime(spec.valid_from), _ticks(now)), others)
         if number > limits.max_active_per_week:
             yield (
                 f"It would be exception {number} of this plan within seven days, and the limit is"
@@ -128,18 +129,35 @@ def broken_limits(
 
 
 def freezes(
-    rules: Iterable[Freeze], spec: ScheduleExceptionSpec, timezone: str, asked_at: Instant
-) -> Iterator[tuple[int, Freeze, Instant]]:
-    """The freezes in which it, or one of its windows, would begin: number, freeze, and the first instant."""
+    rules: Iterable[Freeze], spec: ScheduleExceptionSpec, timezone: str, now: Instant
+) -> Iterator[tuple[int, Freeze, str]]:
+    """The freezes in which it, or one of its windows, would begin: number, freeze, and when in words."""
     zone, rules = zone_of(timezone), tuple(rules)
-    starts = sorted({*_starts(spec, zone, asked_at)}) if rules else []
-    for index, freeze in enumerate(rules):
-        if freeze.types and spec.type not in freeze.types:
+    starts = sorted({*_starts(spec, zone, now)}) if rules else []
+    for index, freeze, spans in _frozen_spans(rules, spec, zone, now):
+        found = next(((at, end) for at in starts for start, end in spans if start <= at < end), None)
+        if found is None:
             continue
-        frozen = _frozen(freeze, zone, starts[0], starts[-1] + 1)
-        found = next((at for at in starts if any(start <= at < end for start, end in frozen)), None)
-        if found is not None:
-            yield index, freeze, Instant.from_timestamp(found, unit="microsecond")
+        at, end = found
+        is_now = at == _ticks(now)  # told by the end, which stands still
+        yield index, freeze, f"before {_iso(end)}" if is_now else f"at {_iso(at)}"
+
+
+def next_freeze(
+    rules: Iterable[Freeze], spec: ScheduleExceptionSpec, timezone: str, now: Instant
+) -> Instant | None:
+    """When a freeze begins or ends, after which it could begin now or no longer could."""
+    spans = (span for _, _, each in _frozen_spans(rules, spec, zone_of(timezone), now) for span in each)
+    ahead = [edge for span in spans for edge in span if edge > _ticks(now)]
+    return Instant.from_timestamp(min(ahead), unit="microsecond") if ahead else None
+
+
+def next_week(limits: Limits | None, others: Iterable[Use], now: Instant) -> Instant | None:
+    """When the first exception that counts is a week ago."""
+    if limits is None or limits.max_active_per_week is None:
+        return None
+    ahead = [use.begins + WEEK for use in others if use.begins + WEEK > _ticks(now)]
+    return Instant.from_timestamp(min(ahead), unit="microsecond") if ahead else None
 
 
 def within(windows: Iterable[OffHourWindow], spec: ScheduleExceptionSpec, timezone: str) -> bool:
@@ -149,20 +167,32 @@ def within(windows: Iterable[OffHourWindow], spec: ScheduleExceptionSpec, timezo
     return lo < hi and not subtract(((lo, hi),), _spans(windows, zone, lo, hi))
 
 
-def _starts(spec: ScheduleExceptionSpec, zone: Zone, asked_at: Instant) -> Iterator[int]:
-    """When it begins, and when each of its windows does; nothing begins before it is asked for."""
+def _starts(spec: ScheduleExceptionSpec, zone: Zone, now: Instant) -> Iterator[int]:
+    """When it begins, and when each of its windows does; nothing begins before it is let through."""
     lo, hi = from_datetime(spec.valid_from), from_datetime(spec.valid_until)
-    first = max(lo, _ticks(asked_at))
+    first = max(lo, _ticks(now))
     yield first
     for window in spec.windows:
         yield from (start for start, _ in off_hours(window, zone).occurrences(lo, hi) if first <= start < hi)
+
+
+def _frozen_spans(
+    rules: Iterable[Freeze], spec: ScheduleExceptionSpec, zone: Zone, now: Instant
+) -> Iterator[tuple[int, Freeze, Spans]]:
+    """Each freeze of its type with what of it is ahead, as far as it matters."""
+    lo = max(from_datetime(spec.valid_from), _ticks(now))
+    hi = max(from_datetime(spec.valid_until), lo) + WEEK
+    for index, freeze in enumerate(rules):
+        if not freeze.types or spec.type in freeze.types:
+            yield index, freeze, _frozen(freeze, zone, lo, hi)
 
 
 def _frozen(freeze: Freeze, zone: Zone, lo: int, hi: int) -> Spans:
     if freeze.first_day is None or freeze.last_day is None:
         return _spans(freeze.windows, zone, lo, hi)
     first, last = date.fromisoformat(freeze.first_day), date.fromisoformat(freeze.last_day)
-    return intersect(((_midnight(first, zone), _midnight(last, zone, after=1)),), ((lo, hi),))
+    start, end = _midnight(first, zone), _midnight(last, zone, after=1)
+    return ((start, end),) if start < hi and lo < end else ()
 
 
 def _midnight(day: date, zone: Zone, after: int = 0) -> int:
@@ -172,6 +202,10 @@ def _midnight(day: date, zone: Zone, after: int = 0) -> int:
 
 def _spans(windows: Iterable[OffHourWindow], zone: Zone, lo: int, hi: int) -> Spans:
     return union(chain.from_iterable(off_hours(window, zone).spans(lo, hi) for window in windows))
+
+
+def _iso(at: int) -> str:
+    return Instant.from_timestamp(at, unit="microsecond").format_iso()
 
 
 def _ticks(moment: Instant) -> int:

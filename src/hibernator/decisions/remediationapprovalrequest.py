@@ -155,7 +155,7 @@ def _waits(look: _Look) -> _Course | None:
         last = before.refused[-1]
         message += f" The decision of {last.by or _UNNAMED} was not counted. {last.message}"
     status = replace(before, escalated_at=escalated_at, message=message)
-    moments = (_next_look(look.request, due=due), look.weighed.demands.next_escalation(look.now))
+    moments = (_next_look(look.request, due=due), look.weighed.demands.next_change(look.now))
     after = seconds_until(min(moment for moment in moments if moment), look.now)
     return _Course(status, tuple(_notices(before, status)), after)
 

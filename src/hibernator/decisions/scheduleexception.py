@@ -124,7 +124,8 @@ class _Look:
     def course(
         self, state: ExceptionState, reason: Reason, message: str, *, next_look: Instant | None = None
     ) -> Course:
-        later = self.demands.next_escalation(self.now) if self.demands and self.request else None
+        is_open = self.demands and (self.request or self.demands.problems)
+        later = self.demands.next_change(self.now) if self.demands and is_open else None
         if later and next_look:
             next_look = min(later, next_look)
         return Course(
