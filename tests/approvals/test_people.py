@@ -85,6 +85,12 @@ def test_what_is_no_list_is_read_word_by_word(members: str) -> None:
     )
 
 
+@pytest.mark.parametrize("odd", ["- 2026-13-45", "- !!int carol", "- 0x_", "[" * 3000, "- " * 3000])
+def test_a_role_that_no_yaml_can_be_made_of_takes_no_other_role_along(odd: str) -> None:
+    directory = Directory(roles=read_roles({"manager": "carol", "odd": f"{odd}\n- carol"}))
+    assert "manager" in directory.person("carol").roles
+
+
 def test_a_role_that_no_one_else_is_said_to_hold_is_the_group_of_its_name() -> None:
     directory = Directory(roles=read_roles({"manager": "carol"}))
     assert directory.person("bob", ("security", "manager")).roles == {"security"}

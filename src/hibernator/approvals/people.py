@@ -195,7 +195,7 @@ def _items(text: str) -> list[str]:
     """The items of a YAML list, for the name of a group may have spaces; none where it is no such list."""
     try:
         found = yaml.safe_load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):  # a day that there is not is a ValueError
         return []
     is_list = isinstance(found, list) and all(isinstance(item, str) for item in found)
     return found if is_list else []
