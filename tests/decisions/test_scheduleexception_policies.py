@@ -177,6 +177,18 @@ def test_after_a_while_the_next_level_may_agree_and_it_is_in_the_history() -> No
     )
 
 
+def test_policies_that_change_all_the_time_crowd_no_decision_out_of_the_history() -> None:
+    found = after(exception(**BOTH))
+    found = after(said(found, "approve", "bob"))
+    for hour in range(210):
+        changing = policy(limits={"maxActivePerWeek": 1 + hour % 2}, **MANAGER)
+        found = after(found, policies=(changing,), now=NOW.add(hours=hour))
+    heard = [entry for entry in found.status.history if entry.action == "approved"]
+    assert [entry.actor for entry in heard] == ["bob"]
+    assert len(found.status.history) == 200
+    assert actions(found)[0] == ("requested", "alice")
+
+
 def test_a_requester_no_one_knows_is_held_where_a_policy_asks_for_approval() -> None:
     nameless = replace(exception(), metadata=replace(exception().metadata, annotations={}))
     assert reason(after(nameless, policies=(policy(**MANAGER),))) == "RequesterUnknown"

@@ -129,7 +129,7 @@ def next_status(
         policies=before.policies if course.demands is None else _matched(course.demands, now),
         channels=before.channels if course.demands is None else tuple(sorted(course.demands.channels or ())),
         judged=_judged(before, course),
-        history=history[-MOST_HISTORY:],
+        history=_shortened(history),
         impact=impact or before.impact,
         observed_generation=exception.metadata.generation,
         conditions=lay_over(
@@ -196,6 +196,13 @@ def _history_news(
 
 
 _DECIDED: Final = frozenset({"approved", "rejected", "refused"})  # what people do at a door
+
+
+def _shortened(history: Sequence[HistoryEntry]) -> tuple[HistoryEntry, ...]:
+    """Without the oldest of what no person did: what a decision counts from is when it was heard first."""
+    spare = [index for index, entry in enumerate(history) if entry.action in _OURS]
+    gone = {*spare[: max(len(history) - MOST_HISTORY, 0)]}
+    return tuple(entry for index, entry in enumerate(history) if index not in gone)[-MOST_HISTORY:]
 
 
 def _agreed(before: ApprovalState | None, after: ScheduleExceptionStatus) -> Iterator[News]:
