@@ -272,7 +272,7 @@ class ExceptionPolicySpec(Model):
         str | None,
         says(
             "What the reason must contain, such as a ticket number: `[A-Z]+-[0-9]+`. A regular expression"
-            " with classes, `|` and the repetitions `?`, `*`, `+` and `{2,4}`, without groups.",
+            " with classes, `|`, `^`, `$` and the repetitions `?`, `*`, `+` and `{2,4}`, without groups.",
             pattern=PATTERN,
             minLength=1,
             maxLength=LONGEST_PATTERN,

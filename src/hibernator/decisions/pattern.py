@@ -3,7 +3,8 @@ r"""Regular expressions that strangers write, matched in a time that is bounded 
 Python's own engine tries one way after the other, and a few characters keep it busy for years. Here all ways
 are followed at once, as RE2 does it: one step for each character of the text. The language is small on
 purpose: characters, `.`, classes such as `[A-Z]`, `\d`, `\w` and `\s`, the repetitions `?`, `*`, `+`, `{2}`
-and `{2,4}`, and `|` between alternatives. There are no groups.
+and `{2,4}`, and `|` between alternatives, of which each may begin with `^` and end with `$`. There are no
+groups.
 """
 
 import re
@@ -20,7 +21,7 @@ _CLASSES: Final[dict[str, Callable[[str], bool]]] = {
     "w": lambda char: char.isascii() and (char.isalnum() or char == "_"),
     "s": lambda char: char in " \t\n\f\r\v",
 }
-_SPECIAL: Final = frozenset("()*+?{")
+_SPECIAL: Final = frozenset("()*+?{^$")
 
 
 class PatternError(ValueError):
@@ -36,25 +37,40 @@ class _Step:
     may_stay: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One alternative."""
+
+    steps: tuple[_Step, ...]
+    from_start: bool = False
+    to_end: bool = False
+
+
 def found_in(pattern: str, text: str) -> bool:
     """Whether the pattern occurs anywhere in the text; `PatternError` where it is none."""
-    return any(_occurs(steps, text[:LONGEST_TEXT]) for steps in _read(pattern))
+    return any(_occurs(way, text[:LONGEST_TEXT]) for way in _read(pattern))
 
 
 @lru_cache(maxsize=256)
-def _read(pattern: str) -> tuple[tuple[_Step, ...], ...]:
-    alternatives, steps, at = [], list[_Step](), 0
+def _read(pattern: str) -> tuple[_Way, ...]:
+    ways, steps, at = [], list[_Step](), 0
+    from_start = to_end = False
     while at < len(pattern):
-        if pattern[at] == "|":
-            alternatives.append(tuple(steps))
-            steps, at = [], at + 1
-            continue
-        fits, at = _one(pattern, at)
-        least, most, at = _repetition(pattern, at)
-        steps += _repeated(fits, least, most)
+        char, is_last = pattern[at], pattern[at + 1 : at + 2] in {"", "|"}
+        if char == "|":
+            ways.append(_Way(tuple(steps), from_start, to_end))
+            steps, at, from_start, to_end = [], at + 1, False, False
+        elif char == "^" and not steps and not from_start:
+            at, from_start = at + 1, True
+        elif char == "$" and is_last:
+            at, to_end = at + 1, True
+        else:
+            fits, at = _one(pattern, at)
+            least, most, at = _repetition(pattern, at)
+            steps += _repeated(fits, least, most)
         if len(steps) > MOST_STEPS:
             raise PatternError(f"it repeats more than {MOST_STEPS} characters")
-    return (*alternatives, tuple(steps))
+    return (*ways, _Way(tuple(steps), from_start, to_end))
 
 
 def _one(pattern: str, at: int) -> tuple[Callable[[str], bool], int]:
@@ -62,6 +78,8 @@ def _one(pattern: str, at: int) -> tuple[Callable[[str], bool], int]:
     char = pattern[at]
     if char in _SPECIAL:
         why = "groups are not supported" if char in "()" else "there is nothing to repeat"
+        if char in "^$":
+            why = f"it stands only at the {'beginning' if char == '^' else 'end'}"
         raise PatternError(f"{char!r} at character {at + 1}: {why}")
     if char == "[":
         return _class(pattern, at)
@@ -145,11 +163,11 @@ def _repeated(fits: Callable[[str], bool], least: int, most: int | None) -> Iter
         yield _Step(fits, may_skip=True)
 
 
-def _occurs(steps: tuple[_Step, ...], text: str) -> bool:
-    end = len(steps)
+def _occurs(way: _Way, text: str) -> bool:
+    steps, end = way.steps, len(way.steps)
     first = _reached(steps, {0})
     at = first
-    if end in at:
+    if end in at and not way.to_end:
         return True
     for char in text:
         after = set[int]()
@@ -158,10 +176,10 @@ def _occurs(steps: tuple[_Step, ...], text: str) -> bool:
                 after.add(index + 1)
                 if steps[index].may_stay:
                     after.add(index)
-        at = _reached(steps, after) | first
-        if end in at:
+        at = _reached(steps, after) | (set[int]() if way.from_start else first)
+        if end in at and not way.to_end:
             return True
-    return False
+    return end in at
 
 
 def _reached(steps: tuple[_Step, ...], at: set[int]) -> set[int]:
