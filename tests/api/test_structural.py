@@ -47,7 +47,12 @@ def told(**fields: Any) -> list[Problem]:
     ("fields", "path", "message", "fix"),
     [
         ({"zone": 5}, "spec.zone", "it must be text, not a number", 'Put it in quotes: "5".'),
-        ({"zone": True}, "spec.zone", "it must be text, not true or false", 'Put it in quotes: "true".'),
+        (
+            {"zone": True},  # which `zone: NO` and `zone: y` are, without quotes
+            "spec.zone",
+            "it must be text, not true or false",
+            "Put what you wrote in quotes: YAML reads y, yes, on, n, no and off as true or false, too.",
+        ),
         ({"zone": ["UTC"]}, "spec.zone", "it must be text, not a list", "Write text."),
         ({"zone": ""}, "spec.zone", "it is empty", "Write something here. The zone."),
         ({"zone": None}, "spec.zone", "it is missing", "Add it. The zone."),

@@ -48,6 +48,11 @@ def test_a_short_time_awake_between_two_windows_is_told() -> None:
     assert "it wakes on Mon 23:58 and sleeps again at Tue 00:00" in hint
 
 
+def test_a_plan_that_sleeps_half_of_every_hour_is_told_so_once() -> None:
+    (hint,) = schedule_hints(plan(*(window(f"{hour:02}:05-{hour:02}:35") for hour in range(24))))
+    assert "it wakes on Mon 00:35 and sleeps again at Mon 01:05, and 167 more times a week. Let" in hint
+
+
 @given(off_hours())
 def test_what_is_taken_for_awake_is_awake_on_the_timeline(windows: tuple[BruteWindow, ...]) -> None:
     schedule = plan(*(window(f"{each.start}-{each.end}", " ".join(each.days)) for each in windows))

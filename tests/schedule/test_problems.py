@@ -109,6 +109,15 @@ def test_a_bad_lead_time_is_refused(lead: str) -> None:
     assert (problem.path, problem.message) == ("spec.leadTime", f"{lead!r} is not a duration")
 
 
+def test_a_lead_time_with_too_many_digits_is_told_so() -> None:
+    _, spec = exception("suspend", VALID, window("20:00-06:00"), lead="99999999999999h")
+    (problem,) = check_exception(spec)
+    assert (problem.message, problem.fix) == (
+        "'99999999999999h' is longer than any schedule",
+        "Write at most 12 digits.",
+    )
+
+
 @pytest.mark.parametrize("lead", ["30m", "1h", "3600s", "1.5h", "1h30m10s", "500ms", ""])
 def test_lead_times_are_durations_as_kubernetes_writes_them(lead: str) -> None:
     _, spec = exception("suspend", VALID, window("20:00-06:00"), lead=lead)

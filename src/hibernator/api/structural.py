@@ -44,6 +44,8 @@ _FORMS: Mapping[str, str] = {
     PERCENTAGE: "Write a number of replicas, or a share such as 10%.",
     EMAIL: "Write an e-mail address, for example ada@example.com.",
 }
+# Which of these words it was is lost; the country NO is the one that people meet.
+_WITHOUT_QUOTES = "Put what you wrote in quotes: YAML reads y, yes, on, n, no and off as true or false, too."
 _INT32 = 2**31
 
 MOST_PROBLEMS = 50  # that are reported of one document; anyone who has more reads no further
@@ -60,7 +62,7 @@ def check(schema: Schema, value: Any, path: str = "") -> Iterator[Problem]:
     if wanted is None:  # anything goes
         return
     if not _is(wanted, value):
-        yield _wrong_type(wanted, value, path)
+        yield _wrong_type(schema, value, path)
         return
     yield from _CHECKS[wanted](schema, value, path)
 
@@ -98,10 +100,15 @@ def _is(wanted: str, value: Any) -> bool:
             return isinstance(value, dict)
 
 
-def _wrong_type(wanted: str, value: Any, path: str) -> Problem:
+def _wrong_type(schema: Schema, value: Any, path: str) -> Problem:
+    wanted = schema["type"]
     message = f"it must be {_WORDS[wanted]}, not {_noun(value)}"
-    if wanted == "string" and isinstance(value, int | float | bool):
-        return Problem(path, value, message, f"Put it in quotes: {show(show(value))}.")
+    if wanted == "string" and isinstance(value, bool):
+        return Problem(path, value, message, _WITHOUT_QUOTES)
+    if wanted == "string" and isinstance(value, int | float):
+        quoted = show(value)
+        refused = next(_string(schema, quoted, path), None)
+        return Problem(path, value, message, refused.fix if refused else f"Put it in quotes: {show(quoted)}.")
     if isinstance(value, str) and wanted in {"integer", "number", "boolean"}:
         unquoted = re.fullmatch(r"-?[0-9]+|true|false", value)
         return Problem(path, value, message, f"Remove the quotes: {value}." if unquoted else _write(wanted))

@@ -36,13 +36,18 @@ def schedule_hints(schedule: Schedule, path: str = "spec.schedule") -> Iterator[
     """Islands: the plan wakes between two windows where it was hardly meant to. For a readable schedule."""
     zone = zone_of(schedule.timezone)
     windows = [off_hours(window, zone) for window in schedule.off_hours]
-    for start, end in _awake(windows):
-        if end - start < _SHORT:
-            yield (
-                f"{path}.offHours: it wakes on {_text(start)} and sleeps again at {_text(end)}. "
-                "Let the windows touch, if it shall sleep through."
-            )
-        elif night := _night_left_out(windows, start):
+    awake = tuple(_awake(windows))
+    short = [(start, end) for start, end in awake if end - start < _SHORT]
+    if short:
+        start, end = short[0]
+        others = len(short) - 1
+        more = f", and {others} more {'time' if others == 1 else 'times'} a week" if others else ""
+        yield (
+            f"{path}.offHours: it wakes on {_text(start)} and sleeps again at {_text(end)}{more}. "
+            "Let the windows touch, if it shall sleep through."
+        )
+    for start, end in awake:
+        if (start, end) not in short and (night := _night_left_out(windows, start)):
             before = days_text(((start // DAY - 1) % 7,))
             yield (
                 f"{path}.offHours: it wakes on {_text(start)}, because no night begins on {before}. Add "

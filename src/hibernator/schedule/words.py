@@ -19,6 +19,7 @@ _NUMBERS = {
 _TIME = re.compile(r"([0-1]?[0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
 _STRICT_TIME = re.compile(r"([0-1][0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
 _DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,12})?)(ms|s|m|h)", re.ASCII)
+_LONG_DURATION = re.compile(r"([0-9]+(\.[0-9]+)?(ms|s|m|h))+", re.ASCII)
 _UNITS = {"ms": SECOND // 1000, "s": SECOND, "m": MINUTE, "h": HOUR}
 
 
@@ -55,6 +56,8 @@ def read_duration(text: str) -> int:
     """The ticks in a duration such as `30m`, `1h30m` or `3600s`; nothing at all is no time."""
     parts = _DURATION.findall(text)
     if "".join(number + unit for number, unit in parts) != text:
+        if _LONG_DURATION.fullmatch(text):
+            raise ScheduleError(f"{text!r} is longer than any schedule", "Write at most 12 digits.")
         raise ScheduleError(
             f"{text!r} is not a duration",
             "Write a number and a unit (ms, s, m, h), for example 30m or 1h30m.",

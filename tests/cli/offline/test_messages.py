@@ -60,9 +60,16 @@ def test_labels_without_match_labels_and_a_type_in_another_case_are_told_what_wa
     ]
 
 
-def test_a_time_without_quotes_that_yaml_reads_as_a_number_gets_quotes_as_its_fix() -> None:
-    assert complaints(samples.plan(offHours=[samples.window(start=20)])) == [
-        'spec.schedule.offHours[0].start: 20: it must be text, not a number. Put it in quotes: "20".'
+def test_a_number_that_would_be_wrong_in_quotes_too_gets_what_is_right_there_as_its_fix() -> None:
+    assert complaints(samples.plan(offHours=[samples.window(start=20, daysOfWeek=[1])])) == [
+        (
+            "spec.schedule.offHours[0].start: 20: it must be text, not a number. "
+            "Write the time as HH:MM, for example 20:00."
+        ),
+        (
+            "spec.schedule.offHours[0].daysOfWeek[0]: 1: it must be text, not a number. "
+            "Write a day of the week, for example MON or Monday."
+        ),
     ]
 
 
