@@ -339,7 +339,7 @@ async def test_only_what_is_new_is_walked(scene: Scene) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["--checkpoints", "{folder}/none"], 2, "without a key, nothing tells who signed them"),
+        (["--checkpoints", "{folder}/none"], 2, "without a key, nothing proves who signed them"),
         (["--key", "{folder}/none"], 2, "cannot be read: No such file"),
         (["--key", "{folder}/nonsense"], 2, "it holds no public key of the type Ed25519"),
         (

@@ -247,7 +247,7 @@ def test_by_namespace_and_month_as_csv_and_yaml(trail: str) -> None:
 
 def test_a_time_without_sleep_and_a_trail_that_begins_later_are_pointed_out(trail: str) -> None:
     ran = show(trail, "2025-12-10T00:00:00Z", "--since", "5d")
-    assert "The trail tells of no sleep in this time." in ran.err
+    assert "The trail has no sleep in this time." in ran.err
     assert "The trail begins on 2025-12-01T00:00:00Z" in show(trail, "2025-12-10T00:00:00Z").err
 
 

@@ -53,7 +53,7 @@ async def test_a_scaler_and_a_plan_that_is_awake_are_named(scene: PlanScene) -> 
     scene.create(plan(workloads("shop", scene.namespace)))
     await asyncio.to_thread(scene.apply, scaler())
     told = (await why(scene, "deploy/web")).out
-    assert f"HibernatePlan {scene.namespace}/nights covers it, and is not looked at yet." in told
+    assert f"HibernatePlan {scene.namespace}/nights covers it, and is not reconciled yet." in told
     assert f"TimeWindowScaler {scene.namespace}/hours scales it." in told
 
 

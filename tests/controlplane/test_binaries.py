@@ -90,7 +90,7 @@ def test_an_explicit_folder_that_lacks_something_is_passed_over_with_a_word(plac
     [
         ({"kubernetes": "1.29.9"}, "1.29, and 1.30 is the oldest"),
         ({"etcd": "3.4.30"}, "3.4, and 3.5 is the oldest"),
-        ({"kubernetes": "unknown"}, "does not tell its version"),
+        ({"kubernetes": "unknown"}, "does not report its version"),
     ],
 )
 def test_what_is_too_old_is_passed_over_with_a_word(
@@ -119,7 +119,7 @@ def test_a_kubectl_of_another_minor_version_is_not_mixed_in(places: dict[str, st
 def test_a_binary_that_cannot_be_run_is_passed_over(places: dict[str, str]) -> None:
     folder = fill(Path(places["KUBEBUILDER_ASSETS"]))
     (folder / "etcd").write_bytes(b"\x7fELF for another machine")
-    assert "etcd does not tell its version" in find(WANTED, places).passed_over[0]
+    assert "etcd does not report its version" in find(WANTED, places).passed_over[0]
 
 
 def test_what_no_place_has_is_built(workshop: Workshop) -> None:

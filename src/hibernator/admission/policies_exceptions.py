@@ -141,7 +141,7 @@ REQUESTS: Final = Policy(
             " || (object.spec.?approverEmails.orValue([]) + object.spec.?approvalRequiredRoles.orValue([]))"
             r".all(one, !one.matches('[\\p{C}\\p{Z}]'))",
             "approverEmails or approvalRequiredRoles have invisible characters, so that one would be"
-            " taken for another: write them anew",
+            " taken for another: write them again",
         ),
     ),
 )

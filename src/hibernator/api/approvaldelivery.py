@@ -39,7 +39,7 @@ class LinkToken(Model):
 
     hash: Annotated[str, says("The SHA-256 of the token in the link.", pattern=_HASH)]
     created_at: Annotated[datetime, says("When it was made.")]
-    expires_at: Annotated[datetime, says("Until when it holds.")]
+    expires_at: Annotated[datetime, says("Until when it is valid.")]
 
 
 class SentMessage(Model):
@@ -82,7 +82,7 @@ class ApprovalDeliverySpec(Model):
 class ApprovalDeliveryStatus(Model):
     tokens: Annotated[
         tuple[LinkToken, ...],
-        says("The links that hold, the newest last.", maxItems=20, x_kubernetes_list_type="atomic"),
+        says("The valid links, the newest last.", maxItems=20, x_kubernetes_list_type="atomic"),
     ] = ()
     messages: Annotated[
         tuple[SentMessage, ...],
@@ -100,7 +100,7 @@ class ApprovalDelivery(Object, kw_only=True):
     """Keeps what one person or channel was sent about one request. Written by the web process only."""
 
     spec: Annotated[ApprovalDeliverySpec, says("Which request, and which person.")]
-    status: Annotated[ApprovalDeliveryStatus, says("What was sent, and which links hold.")] = (
+    status: Annotated[ApprovalDeliveryStatus, says("What was sent, and which links are valid.")] = (
         ApprovalDeliveryStatus()
     )
 

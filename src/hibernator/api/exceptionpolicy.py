@@ -179,7 +179,7 @@ class Freeze(Model):
     types: Types = ()
     override: Annotated[
         Override | None,
-        says("Whose agreement lets an exception begin all the same; without it none may begin."),
+        says("Who must approve an exception that begins in it; without one, none may begin."),
     ] = None
 
 

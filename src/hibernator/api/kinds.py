@@ -56,12 +56,12 @@ def condition(name: str, part: str) -> str:
 
 
 READY = Column("Ready", condition("Ready", "status"), "Whether everything is as it should be.")
-MESSAGE = Column("Message", condition("Ready", "message"), "What goes on, in words.", wide=True)
+MESSAGE = Column("Message", condition("Ready", "message"), "What is going on, in a sentence.", wide=True)
 AGE = Column("Age", ".metadata.creationTimestamp", "How long it has been there.", type="date")
 
 SCALER_COLUMNS = (
     Column("Target", ".spec.targetRef.name", "What is scaled."),
-    Column("Window", ".status.currentWindow", "The window that holds now."),
+    Column("Window", ".status.currentWindow", "The current window."),
     Column("Replicas", ".status.effectiveReplicas", "How many are wanted.", type="integer"),
     Column("Next change", ".status.nextBoundary", "When that may change."),
     READY,
@@ -102,11 +102,11 @@ DEFINITIONS: tuple[Definition, ...] = (
                     Column("Plan", ".spec.planRef.name", "The plan whose schedule is overridden."),
                     Column("Type", ".spec.type", "How the schedule is overridden."),
                     Column("State", ".status.state", "Where the exception is."),
-                    Column("From", ".spec.validFrom", "From when it holds."),
-                    Column("Until", ".spec.validUntil", "Until when it holds."),
+                    Column("From", ".spec.validFrom", "From when it is valid."),
+                    Column("Until", ".spec.validUntil", "Until when it is valid."),
                     Column("Approvals", ".status.approvalProgress", "How many approvals are there."),
                     Column("Requester", ".status.requestedBy", "Who asked for it.", wide=True),
-                    Column("Message", ".status.message", "What goes on, in words.", wide=True),
+                    Column("Message", ".status.message", "What is going on, in a sentence.", wide=True),
                     AGE,
                 ),
             ),
@@ -174,7 +174,7 @@ DEFINITIONS: tuple[Definition, ...] = (
                     Column("Signal", ".spec.signalName", "What went wrong."),
                     Column("Severity", ".spec.severity", "How bad it is."),
                     Column("Phase", ".status.phase", "How far it is."),
-                    Column("Message", ".status.message", "What goes on, in words.", wide=True),
+                    Column("Message", ".status.message", "What is going on, in a sentence.", wide=True),
                     AGE,
                 ),
             ),
@@ -202,7 +202,7 @@ DEFINITIONS: tuple[Definition, ...] = (
                         wide=True,
                     ),
                     Column("Decided by", ".status.decidedBy", "Who decided.", wide=True),
-                    Column("Message", ".status.message", "What goes on, in words.", wide=True),
+                    Column("Message", ".status.message", "What is going on, in a sentence.", wide=True),
                     AGE,
                 ),
             ),
@@ -217,7 +217,7 @@ DEFINITIONS: tuple[Definition, ...] = (
                     Column("Confidence", ".spec.analysis.confidence", "How sure it is.", type="number"),
                     Column("Playbook", ".spec.analysis.recommendedPlaybook", "What it recommends."),
                     Column("Reason", ".status.reason", "Why it is in that phase."),
-                    Column("Message", ".status.message", "What goes on, in words.", wide=True),
+                    Column("Message", ".status.message", "What is going on, in a sentence.", wide=True),
                     AGE,
                 ),
             ),

@@ -125,7 +125,7 @@ class Condition(Model):
             maxLength=316,
         ),
     ]
-    status: Annotated[str, says("Whether it holds.", enum=["True", "False", "Unknown"])]
+    status: Annotated[str, says("Whether it is true.", enum=["True", "False", "Unknown"])]
     reason: Annotated[
         str,
         says(
@@ -145,7 +145,7 @@ class Condition(Model):
 Conditions = Annotated[
     tuple[Condition, ...],
     says(
-        "What holds right now, one entry for each type.",
+        "What is true now, one entry for each type.",
         maxItems=16,
         x_kubernetes_list_type="map",
         x_kubernetes_list_map_keys=["type"],
@@ -154,7 +154,7 @@ Conditions = Annotated[
 
 ObservedGeneration = Annotated[
     int | None,
-    says("The generation of the spec that this status speaks about; older than the object's: stale."),
+    says("The generation of the spec that this status is for; older than the object's: stale."),
 ]
 
 

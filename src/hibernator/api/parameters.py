@@ -49,7 +49,7 @@ class LabelRequirement(Model):
 class LabelSelector(Model):
     match_labels: Labels = msgspec.field(default_factory=dict)
     match_expressions: Annotated[
-        tuple[LabelRequirement, ...], says("Conditions on labels that must all hold.", maxItems=32)
+        tuple[LabelRequirement, ...], says("Conditions on labels that must all be met.", maxItems=32)
     ] = ()
 
 

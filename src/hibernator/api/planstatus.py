@@ -76,8 +76,8 @@ class ActiveException(Model):
 
     name: Annotated[str, says("The ScheduleException.", maxLength=253)]
     type: Annotated[str, says("How it overrides the schedule.", enum=["extend", "suspend", "replace"])]
-    valid_from: Annotated[datetime, says("From when it holds.")]
-    valid_until: Annotated[datetime, says("Until when it holds.")]
+    valid_from: Annotated[datetime, says("From when it is valid.")]
+    valid_until: Annotated[datetime, says("Until when it is valid.")]
     state: Annotated[str, says("Its state.")]
     applied_at: Annotated[datetime | None, says("When it became active.")] = None
     expired_at: Annotated[datetime | None, says("When it expired.")] = None
@@ -88,8 +88,8 @@ class RecentException(Model):
 
     uid: Annotated[str, says("Its uid.", maxLength=64)]
     name: Annotated[str, says("Its name.", maxLength=253)]
-    began_at: Annotated[datetime, says("From when it held.")]
-    valid_until: Annotated[datetime, says("Until when it held, or was to hold.")]
+    began_at: Annotated[datetime, says("From when it was valid.")]
+    valid_until: Annotated[datetime, says("Until when it was valid, or was to be.")]
 
 
 class OperationResult(Model):

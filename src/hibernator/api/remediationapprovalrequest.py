@@ -121,7 +121,7 @@ class RemediationApprovalRequestStatus(Model):
             x_kubernetes_list_type="atomic",
         ),
     ] = ()
-    message: Annotated[str, says("What goes on, in words.")] = ""
+    message: Annotated[str, says("What is going on, in a sentence.")] = ""
     observed_generation: ObservedGeneration = None
     conditions: Conditions = ()
     journal: Journal = ()

@@ -36,7 +36,7 @@ class RemediationRequestSpec(Model):
 
 class RemediationRequestStatus(Model):
     phase: Annotated[RemediationPhase | None, says("How far it is.")] = None
-    message: Annotated[str, says("What goes on, in words.")] = ""
+    message: Annotated[str, says("What is going on, in a sentence.")] = ""
     ai_analysis_ref: Annotated[LocalReference | None, says("The newest AIAnalysis of it.")] = None
     remediation_approval_request_ref: Annotated[
         LocalReference | None, says("The RemediationApprovalRequest that waits, or waited, for people.")

@@ -141,7 +141,7 @@ class ScheduleExceptionStatus(Model):
     ] = ""
     applied_at: Annotated[datetime | None, says("When it became active.")] = None
     expired_at: Annotated[datetime | None, says("When it expired.")] = None
-    message: Annotated[str, says("What goes on, in words.")] = ""
+    message: Annotated[str, says("What is going on, in a sentence.")] = ""
     requested_by: Annotated[User, says("Who asked for it.")] = ""
     requested_at: Annotated[datetime | None, says("When it was asked for.")] = None
     required_approvals: Annotated[
@@ -259,9 +259,9 @@ class ScheduleExceptionSpec(Model):
     )
 
     plan_ref: Annotated[PlanReference, says("The plan whose schedule this overrides.")]
-    valid_from: Annotated[datetime, says("From when it holds (inclusive).")]
+    valid_from: Annotated[datetime, says("From when it is valid (inclusive).")]
     valid_until: Annotated[
-        datetime, says("Until when it holds (exclusive), at most 90 days after `validFrom`.")
+        datetime, says("Until when it is valid (exclusive), at most 90 days after `validFrom`.")
     ]
     type: Annotated[
         ExceptionType,

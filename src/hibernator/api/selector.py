@@ -28,5 +28,5 @@ class Selector(Model):
     ] = msgspec.field(default_factory=dict)
     match_expressions: Annotated[
         tuple[LabelCondition, ...],
-        says("Conditions on labels that must all hold.", maxItems=16, x_kubernetes_list_type="atomic"),
+        says("Conditions on labels that must all be met.", maxItems=16, x_kubernetes_list_type="atomic"),
     ] = ()

@@ -162,7 +162,7 @@ class TimeWindowScaler(Object, kw_only=True):
     """Runs a workload with as many replicas as the window of the week asks for."""
 
     spec: Annotated[TimeWindowScalerSpec, says("What is scaled, and when to how many replicas.")]
-    status: Annotated[TimeWindowScalerStatus, says("What holds now, written by the operator.")] = (
+    status: Annotated[TimeWindowScalerStatus, says("The current state, written by the operator.")] = (
         TimeWindowScalerStatus()
     )
 

@@ -160,7 +160,7 @@ def why_not(exception: ScheduleException, vote: Vote) -> Refusal | None:
         ended = "expired" if status.state == "Expired" else "was cancelled"
         return Refusal("TooLate", f"{name} {ended}: there is nothing left to decide.")
     if (vote.uid, vote.spec_hash) != (exception.metadata.uid, spec_hash(spec)):
-        return Refusal("Stale", f"{name} is no longer what was shown: look at it again and decide anew.")
+        return Refusal("Stale", f"{name} is no longer what was shown: look at it again, then decide.")
     if vote.verdict == "approve" and status.channels and vote.channel not in status.channels:
         return wrong_channel(vote.channel, status.channels)
     return _said_before(exception, vote.by)

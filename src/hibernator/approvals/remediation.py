@@ -91,7 +91,7 @@ def why_not(request: RemediationApprovalRequest, matter: Matter, now: Instant) -
     """Why a decision would not count, as far as that can be seen from here."""
     status, name = request.status, request.metadata.name
     if matter.uid and matter != matter_of(request):
-        return Refusal("Stale", f"{name} is no longer what was shown: look at it again and decide anew.")
+        return Refusal("Stale", f"{name} is no longer what was shown: look at it again, then decide.")
     if request.metadata.deletion_timestamp:
         return Refusal("TooLate", f"{name} is being deleted: there is nothing left to decide.")
     deadline = Instant(request.spec.required_by)

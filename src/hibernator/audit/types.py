@@ -146,7 +146,7 @@ _TABLE: Final = (
             "rejected": _notice("One of the required people said no."),
             "timedout": _failed("Not everyone agreed before the deadline: the exception is rejected."),
             "policy.changed": _notice("A policy appeared, changed or went before this was decided."),
-            "escalated": _notice("It has waited for long; a policy lets more people agree."),
+            "escalated": _notice("Not decided for some time; a policy allows more people to approve."),
             "waiting": _info("Another exception of the plan is active; this one takes over after it."),
             "activated": _notice("The exception overrides its plan's schedule from its start to its end."),
             "expired": _info("The exception is over."),

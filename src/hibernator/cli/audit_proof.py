@@ -34,7 +34,7 @@ def asked(known: str | None, keys: Sequence[Path], checkpoints: Path | None) -> 
     trusted = by_id(public_key_in(file) for file in keys)
     if checkpoints and not trusted:
         raise CliError(
-            f"--checkpoints {checkpoints}: without a key, nothing tells who signed them.",
+            f"--checkpoints {checkpoints}: without a key, nothing proves who signed them.",
             hint="Give the public key with --key.",
             code=Exit.USAGE,
         )

@@ -152,7 +152,7 @@ def _amounts(found: tuple[Change, ...]) -> str:
         for hours, word in ((asleep, "gained"), (awake, "lost"))
         if hours
     ]
-    return ", ".join(amounts) or "nothing, the plan rests the same way without it"
+    return ", ".join(amounts) or "nothing, the plan sleeps at the same times without it"
 
 
 def _history_line(entry: HistoryEntry) -> str:

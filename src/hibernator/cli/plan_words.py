@@ -29,7 +29,7 @@ def _describe(plan: HibernatePlan, now: Instant) -> Iterator[str]:
     def when(at: datetime | None) -> str:
         return distanced(at, plan.spec.schedule.timezone, now)
 
-    yield f"{plan.metadata.namespace}/{plan.metadata.name} is {status.phase or 'not looked at yet'}"
+    yield f"{plan.metadata.namespace}/{plan.metadata.name} is {status.phase or 'not reconciled yet'}"
     if following := status.next_transition:
         yield f"  next         {following.to} at {when(following.at)} ({following.reason})"
     for one in status.active_exceptions:

@@ -178,7 +178,7 @@ def _some(words: Sequence[str]) -> str:
 def notes(report: Report, prices: Prices) -> Iterator[str]:
     yield from _priced(report, prices)
     if not report.amounts:
-        yield "The trail tells of no sleep in this time."
+        yield "The trail has no sleep in this time."
     if report.begins and report.begins > report.start:
         begin = report.begins.format_iso(unit="second")
         yield f"The trail begins on {begin}; what was before is not counted."

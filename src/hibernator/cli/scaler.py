@@ -25,7 +25,7 @@ def list_(
     place: ClusterOptions,
     names: Names = None,
 ) -> None:
-    """List scalers with the window that holds now and the next change.
+    """List scalers with the current window and the next change.
 
     For example: `hibernator scaler list -A -o wide`
     """

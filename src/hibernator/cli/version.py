@@ -66,5 +66,5 @@ def _kubernetes(kubeconfig: str | None, context: str | None) -> str:
     except (BadCredentials, UnreachableError) as error:
         raise CliError(str(error), hint="Add --client to ask no cluster.", code=Exit.UNAVAILABLE) from error
     if not answer.ok:
-        raise CliError(f"the cluster does not tell its version: {answer.message}", code=Exit.REFUSED)
+        raise CliError(f"the cluster does not report its version: {answer.message}", code=Exit.REFUSED)
     return str(answer.body.get("gitVersion", "unknown")).removeprefix("v")

@@ -60,7 +60,7 @@ def _plan(sight: Sight, covering: Covering, now: Instant) -> Iterator[str]:
     zone = plan.spec.schedule.timezone
     asleep = sight.mark is not None and sight.mark.plan == own
     verb = "put it to sleep" if asleep else "covers it"
-    yield f"HibernatePlan {own} {verb}, and is {plan.status.phase or 'not looked at yet'}."
+    yield f"HibernatePlan {own} {verb}, and is {plan.status.phase or 'not reconciled yet'}."
     if asleep and sight.mark:
         was = {key: value for key, value in (sight.mark.was or {}).items() if key not in {"uid", ASLEEP_AT}}
         if was:

@@ -131,7 +131,7 @@ class Line:
 
 
 def _in_force(one: ScheduleException | None) -> tuple[str, int] | None:
-    """What bends the schedule, if it does."""
+    """What overrides the schedule, if anything does."""
     if one is None or one.status.state != "Active" or one.metadata.deletion_timestamp:
         return None
     return one.metadata.uid, one.metadata.generation

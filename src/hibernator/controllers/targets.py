@@ -153,7 +153,7 @@ class Targets:
         except ApiError as error:
             if not is_refusal(error):
                 raise
-            return None, f"The API server does not tell the number of {target}: {error.message}."
+            return None, f"The API server does not report the number of {target}: {error.message}."
 
     async def _unreadable(self, target: Target) -> str:
         """Why no one can say anything about the target, if so. Anyone who asks first waits a little.

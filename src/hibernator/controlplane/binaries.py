@@ -104,7 +104,7 @@ def _unfit(names: Collection[str], paths: Mapping[str, Path]) -> str:
     for name, path in paths.items():
         version = _version(name, path)
         if version is None:
-            return f"{path} does not tell its version"
+            return f"{path} does not report its version"
         if name == KWOK:
             continue
         oldest = OLDEST_ETCD if name == ETCD else OLDEST_KUBERNETES

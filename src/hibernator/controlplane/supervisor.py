@@ -154,7 +154,7 @@ class Supervisor:
                     return
             if time.monotonic() > deadline:
                 raise ControlPlaneError(
-                    f"Waited {_START_DEADLINE} s in vain until {what}.",
+                    f"Timed out after {_START_DEADLINE} s of waiting until {what}.",
                     hint=f"The logs are in {self._layout.logs}.",
                 )
             self._wait(_LOOK_EVERY)

@@ -26,7 +26,7 @@ def check_policy_spec(spec: ExceptionPolicySpec, path: str = "spec") -> Iterator
         (one for one in emails if sum(mailbox(one) == mailbox(other) for other in emails) > 1), ""
     ):
         fix = "Name each person once: one person fills one place, whatever the case of the letters."
-        yield Problem(f"{path}.require.emails", twice, "it stands there twice", fix)
+        yield Problem(f"{path}.require.emails", twice, "it is there twice", fix)
     for index, freeze in enumerate(spec.freeze):
         for name, day in (("firstDay", freeze.first_day), ("lastDay", freeze.last_day)):
             if day is not None:

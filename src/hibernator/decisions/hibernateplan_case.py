@@ -32,7 +32,7 @@ MOST_EXCEPTIONS: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clockwise:
-    """What the schedule says, with the exceptions that bend it."""
+    """What the schedule says, with the exceptions that override it."""
 
     wanted: Rest
     reason: str

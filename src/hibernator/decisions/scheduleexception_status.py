@@ -252,7 +252,9 @@ def _policy_entries(before: ScheduleExceptionStatus, course: Course, now: Instan
         if said:
             yield _entry("policy", OPERATOR, now, said)
         if new and new.escalated and old and not old.escalated:
-            yield _entry("escalated", OPERATOR, now, f"ExceptionPolicy {name} lets more people agree now.")
+            yield _entry(
+                "escalated", OPERATOR, now, f"ExceptionPolicy {name} allows more people to approve now."
+            )
 
 
 def _approval_state(course: Course) -> ApprovalState | None:

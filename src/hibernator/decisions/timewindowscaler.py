@@ -201,7 +201,7 @@ def refused(seen: Seen, why: str, now: Instant) -> TimeWindowScalerStatus:
     generation = seen.scaler.metadata.generation
     if before and before.reason == REFUSED and before.observed_generation == generation:
         return seen.scaler.status
-    message = f"The API server does not let {seen.target} be scaled: {why}. It is tried again within minutes."
+    message = f"The API server refuses to scale {seen.target}: {why}. It is tried again within minutes."
     verdicts = [
         Verdict(READY, False, REFUSED, message),
         Verdict(RECONCILING, True, "WindowTransition"),

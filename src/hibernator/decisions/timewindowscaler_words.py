@@ -116,7 +116,7 @@ def autoscaled(case: Case) -> Iterator[Verdict]:
         case Horizontal(place=place) if case.new == 0:
             message = (
                 f"The number is 0, which is set as spec.replicas of {case.seen.target}: "
-                f"HorizontalPodAutoscaler {place.name} stands still until it is more."
+                f"HorizontalPodAutoscaler {place.name} does nothing until it is more."
             )
             yield Verdict(AUTOSCALED, True, "HorizontalPodAutoscaler", message)
         case Horizontal(place=place):

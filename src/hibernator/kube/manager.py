@@ -140,7 +140,7 @@ class Manager:
     def world_went_back(self) -> None:
         """The API server was set back to an older state, as by a restore of etcd from a backup."""
         leads = self.leading.is_set()
-        log.error("api server was set back to an older state; reading everything anew", leading=leads)
+        log.error("api server was set back to an older state; relisting everything", leading=leads)
         for cache in self.caches:
             cache.relist()
         if not leads:

@@ -89,7 +89,7 @@ CACHE_SILENT_SECONDS = Metric(
     "hibernator_cache_silent_seconds",
     "gauge",
     ("resource",),
-    "How long ago a watch cache last heard of the API server. Above two minutes, it is out of touch.",
+    "How long ago a watch cache last got an answer of the API server. Above two minutes, it is out of touch.",
 )
 API_REQUESTS = Metric(
     "hibernator_api_requests_total",

@@ -208,7 +208,7 @@ class Reflector(Generic[T]):
         self._failures += 1
         self.trouble = str(error)
         _log.warning(
-            "out of touch with the API server; trying again",
+            "out of touch with the api server; trying again",
             resource=self._store.kind.resource,
             error=str(error),
             seconds=round(wait, 2),

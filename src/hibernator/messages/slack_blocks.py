@@ -97,7 +97,7 @@ def gone(kind: str, namespace: str, name: str) -> Sheet:
 
 def asked_anew(letter: Letter) -> Sheet:
     """What stays of a question that got too old and was asked once more."""
-    title = "📋 Asked anew"
+    title = "📋 Asked again"
     words = f"{escaped(letter.facts.title)}: this message was older than 30 days. The request is asked below."
     text = f"{title}: {escaped(letter.facts.title)}"
     return Sheet(text, ({"type": "header", "text": _plain_text(title, _LONGEST_HEADER)}, _section(words)))

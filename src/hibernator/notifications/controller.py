@@ -153,7 +153,8 @@ class Notifier:
     def _verdict(self, found: HibernateNotification, count: int) -> Verdict:
         if found.spec.namespace_selector and found.metadata.namespace != self.home:
             sentence = (
-                f"namespaceSelector holds only in the namespace {self.home}: here, this namespace is meant."
+                f"namespaceSelector has an effect only in the namespace {self.home}: "
+                "here, this namespace is meant."
             )
             return Verdict(READY, False, SELECTOR_REFUSED, sentence)
         if broken := [one for one in found.status.sink_statuses if one.failures_in_a_row]:

@@ -82,7 +82,7 @@ def otherwise(
         return (f"On any other day: {message(rules, windows_say, ticks)}",)
     if verdict.reason is Reason.WINDOW:
         *others, winner = _matching(rules, ticks)
-        beaten = f"the window {others[-1].window} would win" if others else "the default would hold"
+        beaten = f"the window {others[-1].window} would win" if others else "the default would apply"
         count = replica_count(others[-1].replicas if others else rules.default.value)
         return (f"Without the window {winner.window}, {beaten}: {count}.",)
     if not rules.windows:

@@ -37,6 +37,6 @@ OPEN_PAGES = Metric(
     "hibernator_web_open_pages",
     "gauge",
     (),
-    "Pages that stay connected to hear of changes; those that ask instead are not counted.",
+    "Open connections of pages that get changes at once; pages that poll are not counted.",
 )
 METRICS: Final = (REQUESTS, SECONDS, LOGINS, REFUSALS, CLICKS, OPEN_PAGES)

@@ -142,7 +142,9 @@ class Oidc:
         if claims.lacks(found, self._rules):
             more = await provider.userinfo(tokens.access_token)
             if more and more.get("sub") != found["sub"]:
-                raise LoginRefusedError("subject", "The provider speaks of two people.", "Log in again.")
+                raise LoginRefusedError(
+                    "subject", "The answers of the provider name two people.", "Log in again."
+                )
             found = claims.joined(found, more)
         return claims.identity(found, self._rules, provider.issuer)
 

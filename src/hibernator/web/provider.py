@@ -86,7 +86,7 @@ class Provider:
             except ProviderAwayError as error:
                 if not known:
                     raise
-                _log.warning("provider not described anew; going on with what is known", why=str(error))
+                _log.warning("provider metadata not reloaded; using the last", why=str(error))
                 now -= _REFRESH - _BETWEEN_KEYS
             self._description, self._described = known, now
             return known
@@ -183,7 +183,7 @@ class Provider:
             except ProviderAwayError as error:
                 if known is None:
                     raise
-                _log.warning("provider keys not read anew; going on with those known", why=str(error))
+                _log.warning("provider keys not reloaded; using the last", why=str(error))
                 return known
             self._keys = found
             return found

@@ -168,7 +168,7 @@ class Guard:
         found = sender(peer, header, self._proxies)
         if header and found == peer and not self._warned:
             self._warned = True
-            _log.warning("x-forwarded-for of an untrusted sender ignored; see trustedProxies", address=peer)
+            _log.warning("x-forwarded-for ignored", address=peer, why="not in trustedProxies")
         return found
 
     def _dress(self, scope: Scope, message: MutableMapping[str, Any]) -> None:

@@ -80,9 +80,9 @@ class Keyring:
             version = _version(self._file)
             if version != self._known:
                 self._keys, self._derived, self._known = read_keys(self._file), {}, version
-                _log.info("session keys read anew", keys=len(self._keys))
+                _log.info("session keys reloaded", keys=len(self._keys))
         except (OSError, ValueError) as error:
-            _log.warning("session keys cannot be read anew", file=str(self._file), why=str(error))
+            _log.warning("session keys cannot be reloaded", file=str(self._file), why=str(error))
 
 
 def read_keys(file: Path) -> list[bytes]:

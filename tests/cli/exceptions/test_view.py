@@ -88,7 +88,7 @@ def test_one_that_is_over_is_drawn_as_it_was() -> None:
 
 def test_one_that_changes_nothing_says_so() -> None:
     drawn = shown(type="extend", windows=hours("01:00", "05:00", ["Tuesday"]))
-    told = "What changes (Europe/Berlin): nothing, the plan rests the same way without it"
+    told = "What changes (Europe/Berlin): nothing, the plan sleeps at the same times without it"
     assert (told in drawn, picture(drawn)) == (True, [])
 
 

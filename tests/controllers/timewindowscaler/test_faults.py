@@ -92,7 +92,7 @@ async def test_a_refused_write_is_told_once_and_tried_again_with_patience(
         proxy.next(method="PATCH", path=TARGET, action=answer, times=99)
         await run.advance_to("2026-03-02T09:00:00Z")
         await run.until(lambda: scene.condition("Ready").get("reason") == "TargetRefused")
-        assert 'let Deployment "web" be scaled' in scene.condition("Degraded")["message"]
+        assert 'refuses to scale Deployment "web"' in scene.condition("Degraded")["message"]
         await run.settle()
         told = scene.get("tws", "hours")["metadata"]["resourceVersion"]
         looks = run.looks("timewindowscaler")

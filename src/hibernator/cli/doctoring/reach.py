@@ -41,7 +41,7 @@ async def version(patient: Patient) -> Findings:
     version = found.body.get("gitVersion", "") if isinstance(found.body, dict) else ""
     numbers = re.match(r"v(\d+)\.(\d+)", version)
     if not numbers:
-        yield Finding("version", Level.SKIP, f"the cluster does not tell its version: {found.message}")
+        yield Finding("version", Level.SKIP, f"the cluster does not report its version: {found.message}")
         return
     oldest = ".".join(map(str, OLDEST_KUBERNETES))
     if (int(numbers[1]), int(numbers[2])) >= OLDEST_KUBERNETES:
@@ -58,7 +58,7 @@ async def version(patient: Patient) -> Findings:
 async def clock(patient: Patient) -> Findings:
     found = await patient.asker.get("/version")
     if found.date is None:
-        yield Finding("clock", Level.SKIP, "the API server does not tell its time")
+        yield Finding("clock", Level.SKIP, "the API server does not report its time")
         return
     # The header was written somewhere between question and answer, and cut to the second.
     skew = (patient.now() - found.date).total("seconds")

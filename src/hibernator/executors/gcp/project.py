@@ -107,7 +107,9 @@ class GcpProject(Account):
         until, polls = loop.time() + self.patience, 0
         while operation.get("status") != "DONE":
             if loop.time() >= until:
-                raise Underway(f"Google is at it ({operation.get('name')}).", retry_after=_PAUSE)
+                raise Underway(
+                    f"Google is still working on it ({operation.get('name')}).", retry_after=_PAUSE
+                )
             await asyncio.sleep(_POLL_EVERY[min(polls, len(_POLL_EVERY) - 1)])
             polls += 1
             operation = await self.read(api, f"{path}/operations/{part(str(operation.get('name', '')))}")

@@ -44,7 +44,7 @@ class EventRow(View):
     sequence: int
     time: datetime
     type: str
-    words: Annotated[str, says("What events of this type tell.")]
+    words: Annotated[str, says("What events of this type mean.")]
     outcome: str
     severity: str
     actor: str
@@ -257,5 +257,5 @@ def _moment(name: str, text: str) -> Instant | None:
         words = f"{name} is {text[:40]!r}, which is no moment. Nothing was changed."
         fix = "Write a date such as 2026-03-01, or a moment such as 2026-03-01T08:00:00Z."
         raise RefusedError(
-            "query", Page("This cannot be asked", words, fix, again=PATH), status=400
+            "query", Page("This search is not valid", words, fix, again=PATH), status=400
         ) from error

@@ -35,7 +35,7 @@ class ScalerRow(View):
     timezone: str
     wanted: Annotated[int | None, says("How many replicas are wanted now.")] = None
     observed: Annotated[int | None, says("How many replicas the target had when last looked at.")] = None
-    window: Annotated[str, says("The window that holds now.")] = ""
+    window: Annotated[str, says("The current window.")] = ""
     next_at: Annotated[datetime | None, says("When the wanted number may change next.")] = None
     grace_until: Annotated[datetime | None, says("Until when scaling down is put off.")] = None
     paused: bool = False

@@ -208,9 +208,7 @@ def _unconfirmed(way: Element, expected: Expected) -> NotBelievedError | None:
 def _authenticated(assertion: Element, expected: Expected) -> None:
     at = _instant(one(assertion, "saml:AuthnStatement"), "AuthnInstant")
     if at > expected.now + SKEW:
-        raise NotBelievedError(
-            "not_yet_valid", f"the SAML assertion tells of a log-in in the future, at {at}"
-        )
+        raise NotBelievedError("not_yet_valid", f"the SAML assertion has a log-in in the future, at {at}")
 
 
 _MESSAGE: Final[tuple[Callable[[Element, Expected], None], ...]] = (

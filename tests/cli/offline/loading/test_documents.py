@@ -97,7 +97,7 @@ def test_json_keeps_characters_beyond_the_first_65536(tmp_path: Path) -> None:
     ("content", "words"),
     [
         ('{"a": 1,}', []),  # YAML allows the comma
-        ('{"a": 1, "a": 2}', ['the key "a" stands twice in the same mapping, first on line 1']),
+        ('{"a": 1, "a": 2}', ['the key "a" is twice in the same mapping, first on line 1']),
         ("{a: 1}", []),
         ('{"a": [}', ["did not find expected node content"]),
         ('{"a": "\\ud800"}', ["found invalid Unicode character escape code"]),

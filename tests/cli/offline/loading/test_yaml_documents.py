@@ -95,7 +95,7 @@ def test_a_quoted_merge_key_is_just_a_key() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "column", "words"),
     [
-        ("a: 1\nb:\n  c: 1\n  c: 2\n", 4, 3, 'the key "c" stands twice in the same mapping, first on line 3'),
+        ("a: 1\nb:\n  c: 1\n  c: 2\n", 4, 3, 'the key "c" is twice in the same mapping, first on line 3'),
         ("a:\n\tb: 1\n", 2, 1, "a tab indents this line; YAML allows only spaces there"),
         ("a: @me\n", 1, 4, "a value cannot begin with @; put it in quotes"),
         ("a: b: c\n", 1, 5, "mapping values are not allowed in this context"),

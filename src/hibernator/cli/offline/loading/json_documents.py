@@ -49,7 +49,7 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(mapping) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f'the key "{twice}" stands twice in the same mapping')
+        raise ValueError(f'the key "{twice}" is twice in the same mapping')
     return mapping
 
 

@@ -198,9 +198,7 @@ class _Reader:
             raise self._fail("a key must be text, and this one is empty", event)
         if key in mapping.key_lines:
             first = mapping.key_lines[key]
-            raise self._fail(
-                f'the key "{key}" stands twice in the same mapping, first on line {first}', event
-            )
+            raise self._fail(f'the key "{key}" is twice in the same mapping, first on line {first}', event)
         mapping.key = key
         mapping.key_lines[key] = self._line(event)
         self._lines[child(mapping.path, key)] = self._line(event)

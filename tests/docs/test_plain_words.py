@@ -1,0 +1,108 @@
+"""What users read is in plain words: those of Kubernetes and of the trade, and no riddles.
+
+Users read strings of the code (help, errors, conditions, events, logs, metrics), templates and pages.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[2]
+SOURCES: Final = sorted((ROOT / "src/hibernator").rglob("*.py"))
+PAGES: Final = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "src/hibernator").rglob("*.html"),
+        *(ROOT / "src/hibernator").rglob("*.txt"),
+        *(ROOT / "charts").rglob("*.y*ml"),
+        *(ROOT / "charts").rglob("*.txt"),
+    ]
+)
+RIDDLES: Final = re.compile(
+    r"\b(told|whoever|somebody|nobody|stumbl\w+|consents?|bends?|bending|bent|foresaw|foreseen|in vain|anew"
+    r"|the word of|hears? of|heard of|tells? of|speaks? (of|about)|at the end of time|behind the back"
+    r"|holds (now|only)|lets more)\b",
+    re.IGNORECASE,
+)
+LEVELS: Final = {"debug", "info", "warning", "error", "exception", "critical"}
+EVENT: Final = re.compile(r"[a-z0-9][^A-Z%{}]*")
+
+
+def test_no_string_of_the_code_is_a_riddle() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {riddle}"
+        for path in SOURCES
+        for line, text in _strings(ast.parse(path.read_text()))
+        for riddle in _riddles(text)
+    ]
+    assert found == []
+
+
+def test_no_page_and_no_template_has_a_riddle() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {riddle}"
+        for path in PAGES
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        for riddle in _riddles(re.sub(r"`[^`]*`", "", line))  # a name of a test or a field is a name
+    ]
+    assert found == []
+
+
+def test_a_log_event_is_constant_and_lower_case_with_its_values_as_fields() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node.args[0])}"
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and _is_log(node.func) and node.args and not _is_event(node.args[0])
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Nobody was told.",
+        "an error that nobody\nforesaw",
+        "The word of bob does not count.",
+        "It bends nothing.",
+    ],
+)
+def test_what_was_a_riddle_once_is_found(text: str) -> None:
+    assert _riddles(text)
+
+
+def _riddles(text: str) -> list[str]:
+    return [found[0] for found in RIDDLES.finditer(" ".join(text.split()))]
+
+
+def _strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """All but docstrings, which commands alone show: the reference of commands has those."""
+    docs = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            yield node.lineno, node.value
+
+
+def _is_log(function: ast.expr) -> bool:
+    if not isinstance(function, ast.Attribute) or function.attr not in LEVELS:
+        return False
+    return ast.unparse(function.value).rpartition(".")[2].lstrip("_") in {"log", "logger"}
+
+
+def _is_event(argument: ast.expr) -> bool:
+    return (
+        isinstance(argument, ast.Constant)
+        and isinstance(argument.value, str)
+        and EVENT.fullmatch(argument.value) is not None
+    )
