@@ -30,3 +30,11 @@ def test_the_picture_has_every_room_of_a_running_operator() -> None:
     assert picture
     words = set(re.findall(r"\w+", picture[1]))
     assert {room for room, _ in ROWS} - words == {"controlplane", "demo"}  # for trying it out
+
+
+def test_every_file_and_folder_that_the_page_names_is_there() -> None:
+    named = re.findall(r"`((?:[a-z]+/)+[a-z_]*(?:\.py)?)`", PAGE)
+    places = (ROOT, ROOT / "src" / "hibernator")
+    missing = {name for name in named if not any((place / name).exists() for place in places)}
+    assert len(named) > 30
+    assert missing == {"executors/azure/", "api/x.py", "decisions/x.py", "controllers/x.py"}  # examples

@@ -9,7 +9,8 @@ import pytest
 from whenever import Instant
 
 from hibernator.api.hibernateplan import Behavior, Target
-from hibernator.api.parameters import LabelRequirement, LabelSelector
+from hibernator.api.parameters import LabelSelector
+from hibernator.api.selector import LabelCondition
 from hibernator.decisions.sleepmark import LABEL, MARK
 from hibernator.executors.protocol import Item, Job, Permanent, Saved
 from hibernator.executors.reach import Reach
@@ -295,9 +296,9 @@ def test_selectors_are_written_as_the_api_server_reads_them() -> None:
     wanted = LabelSelector(
         match_labels={"b": "2", "a": "1"},
         match_expressions=(
-            LabelRequirement(key="tier", operator="NotIn", values=("x", "y")),
-            LabelRequirement(key="on", operator="Exists"),
-            LabelRequirement(key="off", operator="DoesNotExist"),
+            LabelCondition(key="tier", operator="NotIn", values=("x", "y")),
+            LabelCondition(key="on", operator="Exists"),
+            LabelCondition(key="off", operator="DoesNotExist"),
         ),
     )
     assert selector_text(wanted) == "a=1,b=2,tier notin (x,y),on,!off"

@@ -8,8 +8,9 @@ itself (zones, windows, validity) is `schedule`'s business.
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import chain, islice
-from typing import Any
+from typing import Any, get_args
 
+from hibernator.api.cloudprovider import CloudType
 from hibernator.api.kind import Kind
 from hibernator.api.kinds import all_kinds
 from hibernator.api.meta import OBJECT_NAME, SHORT_NAME
@@ -19,6 +20,7 @@ from hibernator.api.problem import Problem
 from hibernator.api.schema import Schema, schema_of_object
 from hibernator.api.structural import MOST_PROBLEMS, check, guess
 
+_CLOUDS = get_args(CloudType)
 # Before it moved, the group of plans and exceptions.
 _OLD_GROUP = "hibernator.ardikasaputro.io"
 _STRINGS: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
@@ -154,10 +156,10 @@ def _approvers(document: Document) -> Iterator[Problem]:
 def _cloud(document: Document) -> Iterator[Problem]:
     spec = block(document, "spec")
     kind = text(spec, "type")
-    for name in ("aws", "gcp"):
+    for name in _CLOUDS:
         if kind == name and not isinstance(spec.get(name), dict):
             yield Problem(f"spec.{name}", None, f"it is missing, and type is {kind}", f"Add {name}.")
-        elif kind in {"aws", "gcp"} - {name} and spec.get(name) is not None:
+        elif kind in set(_CLOUDS) - {name} and spec.get(name) is not None:
             yield Problem(f"spec.{name}", spec[name], f"type is {kind}", f"Remove it, or write type: {name}.")
         auth = block(spec, name, "auth")
         if isinstance(spec.get(name), dict) and "auth" in spec[name]:

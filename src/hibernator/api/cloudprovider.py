@@ -89,6 +89,11 @@ class CloudProviderSpec(Model):
     gcp: Annotated[Gcp | None, says("For `gcp`: the project.")] = None
     allowed_namespaces: AllowedNamespaces = ()
 
+    @property
+    def block(self) -> Aws | Gcp | None:
+        """The one that `type` names."""
+        return self.aws or self.gcp
+
 
 class CloudProvider(Object, kw_only=True):
     """An account at a cloud whose resources can sleep."""

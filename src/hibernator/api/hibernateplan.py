@@ -23,6 +23,9 @@ PlanHolidayMode = Literal["ignore", "sleep-all-day", "stay-awake"]
 BuiltInType = Literal[
     "workloadscaler", "patches", "karpenter", "ec2", "asg", "rds", "eks", "gke", "cloudsql", "noop"
 ]
+IN_ACCOUNTS = ["ec2", "asg", "rds", "cloudsql"]  # reached through a CloudProvider
+IN_CLUSTERS = ["workloadscaler", "karpenter"]  # through a K8SCluster, or in the operator's own cluster
+CLOUD_CLUSTERS = ["eks", "gke"]  # through either
 PLUGIN_TYPE = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+"
 StrategyType = Literal["Sequential", "Parallel", "DAG", "Staged"]
 BehaviorMode = Literal["Strict", "BestEffort"]
@@ -80,21 +83,21 @@ class Target(Model):
 
     RULES = (
         rule(
-            "!(self.type in ['ec2', 'asg', 'rds', 'eks', 'gke', 'cloudsql']) || has(self.connectorRef)",
+            f"!(self.type in {IN_ACCOUNTS + CLOUD_CLUSTERS}) || has(self.connectorRef)",
             "connectorRef is required: a cloud resource is reached through a CloudProvider or a K8SCluster",
             naming="'connectorRef is required: a target of type ' + self.type + ' is reached through a '"
-            " + (self.type in ['eks', 'gke'] ? 'CloudProvider or a K8SCluster' : 'CloudProvider')",
+            f" + (self.type in {CLOUD_CLUSTERS} ? 'CloudProvider or a K8SCluster' : 'CloudProvider')",
             reason="FieldValueRequired",
         ),
         rule(
-            "!(self.type in ['ec2', 'asg', 'rds', 'cloudsql']) || !has(self.connectorRef)"
+            f"!(self.type in {IN_ACCOUNTS}) || !has(self.connectorRef)"
             " || self.connectorRef.kind == 'CloudProvider'",
             "connectorRef.kind must be CloudProvider for this type of target",
             naming="'connectorRef.kind must be CloudProvider for a target of type ' + self.type",
             field=".connectorRef.kind",
         ),
         rule(
-            "!(self.type in ['workloadscaler', 'karpenter']) || !has(self.connectorRef)"
+            f"!(self.type in {IN_CLUSTERS}) || !has(self.connectorRef)"
             " || self.connectorRef.kind == 'K8SCluster'",
             "connectorRef.kind must be K8SCluster for this type of target",
             naming="'connectorRef.kind must be K8SCluster for a target of type ' + self.type",

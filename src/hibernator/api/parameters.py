@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from hibernator.api.meta import SHORT_NAME, Model, says
+from hibernator.api.selector import LabelCondition
 from hibernator.api.timewindowscaler_v1beta1 import MOST_REPLICAS, PERCENTAGE
 from hibernator.api.windows import DURATION
 
@@ -35,21 +36,10 @@ Tags = Annotated[Mapping[str, str], says("Tags that must all be there. An empty 
 NodePools = tuple[Annotated[str, says("The name of a node pool.", minLength=1, maxLength=253)], ...]
 
 
-class LabelRequirement(Model):
-    key: Annotated[str, says("The label.", minLength=1, maxLength=317)]
-    operator: Annotated[
-        Literal["In", "NotIn", "Exists", "DoesNotExist"], says("How the label is compared with `values`.")
-    ]
-    values: Annotated[
-        tuple[Annotated[str, says("A value.", maxLength=63)], ...],
-        says("With `In` and `NotIn`: the values.", maxItems=100),
-    ] = ()
-
-
 class LabelSelector(Model):
     match_labels: Labels = msgspec.field(default_factory=dict)
     match_expressions: Annotated[
-        tuple[LabelRequirement, ...], says("Conditions on labels that must all be met.", maxItems=32)
+        tuple[LabelCondition, ...], says("Conditions on labels that must all be met.", maxItems=32)
     ] = ()
 
 

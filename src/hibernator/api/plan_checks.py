@@ -10,6 +10,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import islice, pairwise
 from typing import Any
 
+from hibernator.api.hibernateplan import CLOUD_CLUSTERS, IN_ACCOUNTS, IN_CLUSTERS
 from hibernator.api.parameters import PARAMETERS
 from hibernator.api.patching import MOST_NAMESPACES, group_of, patch_problems, refusal
 from hibernator.api.planstatus import LONGEST_NAME
@@ -182,10 +183,7 @@ def _cluster(
 
 
 _STRATEGY = "spec.execution.strategy"
-_ACCOUNTS = frozenset({"ec2", "asg", "rds", "cloudsql"})
-_CLOUD_CLUSTERS = frozenset({"eks", "gke"})
 _MOST_NAMED = 10
-_IN_CLUSTERS = frozenset({"workloadscaler", "karpenter"})
 
 
 def check_plan(document: Document) -> Iterator[Problem]:
@@ -214,15 +212,15 @@ def _everything(document: Document) -> Iterator[Problem]:
 
 def _target(target: Document, path: str) -> Iterator[Problem]:
     kind, connector = text(target, "type"), block(target, "connectorRef")
-    if kind in _ACCOUNTS | _CLOUD_CLUSTERS and not connector:
-        wanted = "CloudProvider or a K8SCluster" if kind in _CLOUD_CLUSTERS else "CloudProvider"
+    if kind in IN_ACCOUNTS + CLOUD_CLUSTERS and not connector:
+        wanted = "CloudProvider or a K8SCluster" if kind in CLOUD_CLUSTERS else "CloudProvider"
         yield Problem(
             f"{path}.connectorRef",
             None,
             f"a target of type {kind} is reached through a {wanted}",
             "Add connectorRef with kind and name.",
         )
-    wanted = "CloudProvider" if kind in _ACCOUNTS else "K8SCluster" if kind in _IN_CLUSTERS else ""
+    wanted = "CloudProvider" if kind in IN_ACCOUNTS else "K8SCluster" if kind in IN_CLUSTERS else ""
     if wanted and text(connector, "kind") in {"CloudProvider", "K8SCluster"} - {wanted}:
         yield Problem(
             f"{path}.connectorRef.kind",

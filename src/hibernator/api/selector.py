@@ -15,7 +15,7 @@ class LabelCondition(Model):
     ]
     values: Annotated[
         tuple[Annotated[str, says("A value.", maxLength=63)], ...],
-        says("With `In` and `NotIn`: the values.", maxItems=32, x_kubernetes_list_type="atomic"),
+        says("With `In` and `NotIn`: the values.", maxItems=100, x_kubernetes_list_type="atomic"),
     ] = ()
 
 

@@ -162,7 +162,7 @@ class Connectors:
 
     async def _login(self, namespace: str, name: str) -> Login:
         found = await self._read(PROVIDERS, namespace, name)
-        block = found.spec.aws or found.spec.gcp
+        block = found.spec.block
         auth = block.auth if block else CloudAuth()
         secret: Mapping[str, bytes] = {}
         if auth.static:

@@ -34,6 +34,6 @@ class Doors:
     fence: Fence | None = None
 
     async def open(self, login: Login) -> Account:
-        if block := login.spec.aws or login.spec.gcp:
+        if block := login.spec.block:
             usable(block.endpoint_url)
         return await CLOUDS[login.spec.type].open_account(login, self.session, self.fence)
