@@ -5,13 +5,12 @@ from typing import Any, Final
 
 from hibernator.admission import (
     guard,
-    policies_audit,
     policies_authors,
+    policies_configmaps,
     policies_doors,
     policies_exceptions,
     policies_patches,
     policies_remediations,
-    policies_restore,
 )
 from hibernator.api.core import LEASES
 from hibernator.api.crd import manifest
@@ -30,8 +29,8 @@ POLICIES: Final = (
     policies_doors.LEASES_OF_THE_WEB,
     policies_authors.AUTHORS,
     policies_patches.PATCHES,
-    policies_restore.RESTORE_DATA,
-    policies_audit.AUDIT_DATA,
+    policies_configmaps.RESTORE_DATA,
+    policies_configmaps.AUDIT_DATA,
 )
 
 
