@@ -11,6 +11,8 @@ from typing import Final
 import uvicorn
 from starlette.types import ASGIApp
 
+from hibernator.kube.connections import Room
+
 _DRAINING: Final = 1  # seconds for requests that are being answered when the server stops
 # Go gives up an idle connection after 90 s. Were we the first to, a request could meet the end of its own.
 _KEEP_ALIVE: Final = 120
@@ -35,10 +37,12 @@ class Server:
         tls: ssl.SSLContext | None = None,
         websockets: bool = False,
         draining: int = _DRAINING,
+        room: Room | None = None,
     ) -> None:
         self._app = app
         self._websockets = websockets
         self._draining = draining
+        self._room = room or Room()
         self._socket = _bound(host.strip("[]"), port)  # as IPv6 addresses are written before a port
         self._tls = tls
         self.listening = asyncio.Event()
@@ -58,7 +62,7 @@ class Server:
             os.environ.setdefault(*_LONGEST_HEADER)
         config = uvicorn.Config(
             self._app,
-            http="h11",
+            http=self._room.protocol,
             ws="auto" if self._websockets else "none",
             ws_max_size=_MOST_SAID,
             ws_per_message_deflate=False,  # our messages are short, and each connection would keep a window
