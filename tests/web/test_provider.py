@@ -84,6 +84,17 @@ async def test_a_new_key_is_asked_for_when_a_token_names_it_and_not_for_each_mad
     assert crooked.asked.count("/jwks") == before + 1
 
 
+@pytest.mark.parametrize("name", ["two", "one"])  # some providers give each key the same name
+async def test_who_logs_in_right_after_the_provider_has_changed_its_key_is_let_in(
+    crooked: CrookedProvider, provider: Provider, clock: ManualClock, name: str
+) -> None:
+    await provider.claims(crooked.signed(CLAIMS))
+    for _ in range(2):
+        crooked.keys = [RSAKey.generate_key(2048, {"kid": name})]
+        assert await provider.claims(crooked.signed(CLAIMS)) == CLAIMS
+        await clock.advance(6)
+
+
 async def test_description_and_keys_are_remembered_for_an_hour_and_kept_while_the_provider_is_away(
     crooked: CrookedProvider, provider: Provider, clock: ManualClock
 ) -> None:

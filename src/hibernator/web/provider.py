@@ -1,7 +1,7 @@
 """The OpenID Connect provider as it answers: its description, its keys, and what a code is worth.
 
 Description and keys are remembered for a while and kept when the provider is away. A signature by an unknown
-key is a reason to ask for the keys again, but not for each token that is made up.
+key is a reason to ask for the keys again at once, but not for each token that is made up.
 """
 
 import asyncio
@@ -17,7 +17,6 @@ import structlog
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import Key, KeySet
-from joserfc.util import to_str, urlsafe_b64decode
 
 from hibernator.kube.clock import Clock
 from hibernator.web.checks import is_loopback
@@ -29,7 +28,8 @@ ALGORITHMS: Final = (
     *("ES256", "ES384", "ES512", "Ed25519", "EdDSA"),
 )
 _REFRESH: Final = 3600.0  # seconds
-_BETWEEN_KEYS: Final = 30.0
+_SOON: Final = 30.0  # until the next try, where the provider was away
+_BETWEEN_KEYS: Final = 5.0  # seconds between two questions about keys that are not known
 _PATIENCE: Final = aiohttp.ClientTimeout(total=10)
 _MOST: Final = 1 << 20  # bytes of an answer
 _OK: Final = 200
@@ -75,6 +75,7 @@ class Provider:
         self._described = 0.0
         self._keys: KeySet | None = None
         self._keyed = 0.0
+        self._doubted: float | None = None  # when the keys were last asked for because of a token
 
     async def description(self) -> Description:
         async with self._turn():
@@ -87,7 +88,7 @@ class Provider:
                 if not known:
                     raise
                 _log.warning("provider metadata not reloaded; using the last", why=str(error))
-                now -= _REFRESH - _BETWEEN_KEYS
+                now -= _REFRESH - _SOON
             self._description, self._described = known, now
             return known
 
@@ -105,12 +106,16 @@ class Provider:
                 raise
 
     async def claims(self, id_token: str) -> Mapping[str, Any]:
-        """What a token says, once its signature is the provider's."""
+        """What a token says, once its signature is the provider's, also right after it changed its keys."""
+        known = await self._known_keys()
         try:
-            return jwt.decode(id_token, await self._keys_for(_kid(id_token)), list(ALGORITHMS)).claims
-        except (JoseError, msgspec.MsgspecError, ValueError, TypeError, KeyError) as error:
-            words = "The provider's answer is not signed by the provider."
-            raise LoginRefusedError("signature", words, "Log in again.") from error
+            return _signed(id_token, known)
+        except _NOT_SIGNED as error:
+            try:
+                return _signed(id_token, await self._keys_after(known))
+            except _NOT_SIGNED:
+                words = "The provider's answer is not signed by the provider."
+                raise LoginRefusedError("signature", words, "Log in again.") from error
 
     async def exchange(
         self, code: str, verifier: str, redirect: str, client_id: str, client_secret: str
@@ -169,24 +174,36 @@ class Provider:
         if url.scheme != "https" and not plain:
             raise ProviderAwayError(f"its address {endpoint!r} does not begin with https://")
 
-    async def _keys_for(self, kid: str | None) -> KeySet:
-        """The provider's keys: asked for when they are old, or when a token names another one."""
+    async def _known_keys(self) -> KeySet:
+        """The provider's keys, asked for anew when they are old."""
         uri = (await self.description()).jwks_uri
         async with self._turn():
-            known, now = self._keys, self._clock.monotonic()
-            strange = known is not None and kid is not None and all(key.kid != kid for key in known)
-            if known is not None and now - self._keyed < (_BETWEEN_KEYS if strange else _REFRESH):
+            if self._keys is not None and self._clock.monotonic() - self._keyed < _REFRESH:
+                return self._keys
+            return await self._ask_keys(uri)
+
+    async def _keys_after(self, known: KeySet) -> KeySet:
+        """The keys that came after those by which a token is not signed; the same where it is too soon."""
+        uri = (await self.description()).jwks_uri
+        async with self._turn():
+            now = self._clock.monotonic()
+            if self._keys is not known:
+                return self._keys or known
+            if self._doubted is not None and now - self._doubted < _BETWEEN_KEYS:
                 return known
-            self._keyed = now
-            try:
-                found = _key_set(await self._document(uri, dict[str, Any]))
-            except ProviderAwayError as error:
-                if known is None:
-                    raise
-                _log.warning("provider keys not reloaded; using the last", why=str(error))
-                return known
-            self._keys = found
-            return found
+            self._doubted = now
+            return await self._ask_keys(uri)
+
+    async def _ask_keys(self, uri: str) -> KeySet:
+        known, self._keyed = self._keys, self._clock.monotonic()
+        try:
+            self._keys = _key_set(await self._document(uri, dict[str, Any]))
+        except ProviderAwayError as error:
+            if known is None:
+                raise
+            _log.warning("provider keys not reloaded; using the last", why=str(error))
+            return known
+        return self._keys
 
     async def _document(self, address: str, type_: type[T]) -> T:
         status, body = await self._ask("GET", address)
@@ -232,10 +249,11 @@ def _usable(one: Any) -> Sequence[Key]:
         return ()
 
 
-def _kid(token: str) -> str | None:
-    header = msgspec.json.decode(urlsafe_b64decode(token.partition(".")[0].encode()))
-    kid = header.get("kid") if isinstance(header, dict) else None
-    return to_str(kid) if isinstance(kid, str) else None
+_NOT_SIGNED: Final = (JoseError, ValueError, TypeError, KeyError, RecursionError)
+
+
+def _signed(token: str, keys: KeySet) -> Mapping[str, Any]:
+    return jwt.decode(token, keys, list(ALGORITHMS)).claims
 
 
 def _decoded(body: bytes, type_: type[T], where: str) -> T:
