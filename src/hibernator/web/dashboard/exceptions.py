@@ -117,10 +117,11 @@ def _texts(one: ScheduleException) -> Iterator[str]:
 
 
 def _first(asked: str, now: Instant) -> Date:
-    """The Monday of the week that is asked for, or of this one."""
+    """The Monday of the week that is asked for; of this one, where the weeks around it do not exist."""
     try:
         day = Date.parse_iso(asked) if asked else now.to_tz("UTC").date()
-        return day.subtract(days=day.day_of_week().value - 1)
+        monday = day.subtract(days=day.day_of_week().value - 1)
+        return monday.subtract(days=7 * _WEEKS).add(days=14 * _WEEKS).subtract(days=7 * _WEEKS)
     except (ValueError, OverflowError):
         return _first("", now)
 

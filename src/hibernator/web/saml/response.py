@@ -206,9 +206,13 @@ def _unconfirmed(way: Element, expected: Expected) -> NotBelievedError | None:
 
 
 def _authenticated(assertion: Element, expected: Expected) -> None:
-    at = _instant(one(assertion, "saml:AuthnStatement"), "AuthnInstant")
+    statement = one(assertion, "saml:AuthnStatement")
+    at = _instant(statement, "AuthnInstant")
     if at > expected.now + SKEW:
         raise NotBelievedError("not_yet_valid", f"the SAML assertion has a log-in in the future, at {at}")
+    ends = statement.get("SessionNotOnOrAfter")
+    if ends and _instant(statement, "SessionNotOnOrAfter") <= expected.now - SKEW:
+        raise NotBelievedError("expired", f"the log-in at the identity provider ended at {ends}")
 
 
 _MESSAGE: Final[tuple[Callable[[Element, Expected], None], ...]] = (
