@@ -80,6 +80,27 @@ def test_a_wrong_or_missing_setting_is_named(tmp_path: Path, changed: dict[str, 
     assert str(told.value).startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("name", "also"),
+    [
+        ("oidc_client_secret_file", {}),
+        ("smtp_password_file", {"smtp_url": "smtp://me@mail.company.com", "mail_from": FROM}),
+        ("slack_bot_token_file", {"slack_team_id": "T024BE7LD"}),
+    ],
+)
+@pytest.mark.parametrize(
+    ("content", "message"), [(b" \n", "which is empty"), (b"\xff\xfe", "which is not text in UTF-8")]
+)
+def test_a_secret_that_would_fail_at_the_first_person_is_named_at_the_start(
+    tmp_path: Path, name: str, also: dict[str, str], content: bytes, message: str
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(content)
+    field = next(field.encode_name for field, _, _ in SCHEMA.fields() if field.name == name)
+    with pytest.raises(SettingsError, match=f"^{field} is '{file}', {message}"):
+        web_settings(tmp_path, **({"oidc_issuer": ISSUER} | also | {name: str(file)}))
+
+
 def test_the_command_ends_with_that_sentence_and_the_code_for_a_wrong_use() -> None:
     ran = hibernator("web", "--base-url", "https://hibernator.company.com")
     assert ran.code == 2

@@ -32,6 +32,17 @@ def check_readable(name: str, path: str) -> None:
         raise SettingsError(f"{name} is {path!r}, which cannot be read: {error.strerror}.") from error
 
 
+def check_secret(name: str, path: str) -> None:
+    """A file of one text: what is empty would only be found out when someone logs in, or a mail is sent."""
+    check_readable(name, path)
+    try:
+        is_empty = not Path(path).read_text("utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{name} is {path!r}, which is not text in UTF-8.") from error
+    if is_empty:
+        raise SettingsError(f"{name} is {path!r}, which is empty: write the secret into it.")
+
+
 def check_certificates(name: str, path: str) -> None:
     if not path:
         return

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from hibernator.settings import Schema, SettingsError, check_address
-from hibernator.web.checks import check_certificates, check_encrypted, check_readable
+from hibernator.web.checks import check_certificates, check_encrypted, check_readable, check_secret
 from hibernator.web.pricing import prices_of
 
 _TEAM: Final = re.compile(r"[TE][A-Z0-9]{2,20}")
@@ -299,12 +299,10 @@ def _log_ins(found: Settings) -> None:
             raise SettingsError("oidcClientId is missing: write the client id that the provider gave.")
         if "openid" not in found.oidc_scopes.split():
             raise SettingsError(f"oidcScopes is {found.oidc_scopes!r}: it must contain openid.")
-    for name, path in (
-        ("oidcClientSecretFile", found.oidc_client_secret_file),
-        ("samlIdpMetadataFile", found.saml_idp_metadata_file),
-    ):
-        if path:
-            check_readable(name, path)
+    if found.oidc_client_secret_file:
+        check_secret("oidcClientSecretFile", found.oidc_client_secret_file)
+    if found.saml_idp_metadata_file:
+        check_readable("samlIdpMetadataFile", found.saml_idp_metadata_file)
     check_certificates("oidcCaFile", found.oidc_ca_file)
 
 
@@ -333,7 +331,7 @@ def _mail(found: Settings) -> None:
     if found.smtp_url and not found.mail_from:
         raise SettingsError("mailFrom is missing: write the address that mails come from.")
     if found.smtp_password_file:
-        check_readable("smtpPasswordFile", found.smtp_password_file)
+        check_secret("smtpPasswordFile", found.smtp_password_file)
     check_certificates("smtpCaFile", found.smtp_ca_file)
     try:
         if found.smtp_url:
@@ -374,7 +372,7 @@ def _slack(found: Settings) -> None:
         ("slackAppTokenFile", found.slack_app_token_file),
     ):
         if path:
-            check_readable(name, path)
+            check_secret(name, path)
 
 
 def _trail(found: Settings) -> None:
