@@ -6,11 +6,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from whenever import Instant
 
+from hibernator.web.paths import API
 from hibernator.web.refusals import RefusedError
 from hibernator.web.sessions import Sessions
 
@@ -68,7 +70,12 @@ class Pages:
         return HTMLResponse(text, status)
 
     def refused(self, request: Request, refusal: RefusedError) -> Response:
-        response = self.show(request, "message.html", status=refusal.status, page=refusal.page)
+        """A page that says why, or for a script the same as JSON."""
+        if request.scope["path"].startswith(API):
+            said = {"error": refusal.page.words, "fix": refusal.page.fix}
+            response = Response(msgspec.json.encode(said), refusal.status, media_type="application/json")
+        else:
+            response = self.show(request, "message.html", status=refusal.status, page=refusal.page)
         if refusal.wait:
             response.headers["Retry-After"] = str(refusal.wait)
         return response

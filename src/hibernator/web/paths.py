@@ -11,6 +11,7 @@ _LONGEST: Final = 1_024
 
 HOME: Final = "/"
 LOGIN: Final = "/login"
+API: Final = "/api/"
 
 
 def own_path(text: str) -> str:

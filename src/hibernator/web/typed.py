@@ -3,6 +3,7 @@
 It never comes from an address: a link of a stranger could put words into a person's mouth.
 """
 
+import zlib
 from typing import Final
 
 import msgspec
@@ -14,7 +15,7 @@ from hibernator.web.sealing import Keyring
 
 COOKIE: Final = "__Host-hibernator-typed"
 _LASTS: Final = 900  # seconds; a log-in may take ten minutes
-_ROOM: Final = 2_600  # bytes: sealed, it has to fit into a cookie, which holds 4,096
+_ROOM: Final = 2_600  # bytes, packed: sealed, it has to fit into a cookie, which holds 4,096
 _PURPOSE: Final = "typed"
 _SAME_SITE: Final = "lax"  # it has to come along when the provider sends the browser back
 
@@ -31,9 +32,11 @@ class Typed:
         self._clock = clock
 
     def keep(self, response: Response, path: str, text: str) -> None:
-        fitted = text.encode()[:_ROOM].decode(errors="ignore")
-        note = Note(path, fitted, self._clock.now().timestamp())
-        sealed = self._keys.seal(_PURPOSE, msgspec.json.encode(note))
+        """Where it does not fit, its end is missing."""
+        at = self._clock.now().timestamp()
+        while len(packed := zlib.compress(msgspec.json.encode(Note(path, text, at)))) > _ROOM:
+            text = text[: len(text) * 7 // 8]
+        sealed = self._keys.seal(_PURPOSE, packed)
         response.set_cookie(
             COOKIE, sealed, max_age=_LASTS, path="/", secure=True, httponly=True, samesite=_SAME_SITE
         )
@@ -43,8 +46,8 @@ class Typed:
         sealed = request.cookies.get(COOKIE, "")
         plain = self._keys.open(_PURPOSE, sealed) if sealed else None
         try:
-            note = msgspec.json.decode(plain, type=Note) if plain else None
-        except msgspec.DecodeError:
+            note = msgspec.json.decode(zlib.decompress(plain), type=Note) if plain else None
+        except (zlib.error, msgspec.DecodeError):  # of another version of ours
             return ""
         if note is None or note.path != request.url.path:
             return ""

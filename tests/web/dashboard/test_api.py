@@ -37,3 +37,18 @@ async def test_the_api_hides_what_the_pages_hide(scene: Showing) -> None:
         assert (await browser.get(plan)).status == 404
         for path in ("plans", "scalers", "exceptions", "remediations", "audit/events"):
             assert json.loads((await browser.get(f"/api/v1/{path}")).text)["items"] == [], path
+
+
+async def test_what_is_refused_is_told_a_script_as_json(scene: Showing) -> None:
+    async with scene.desk.webs.browser() as browser:
+        await scene.desk.webs.log_in(browser, ALICE, "/plans")
+        refused = {
+            "no such call": (404, await browser.get("/api/v1/nothing")),
+            "another method": (405, await browser.post("/api/v1/plans", {})),
+            "another site": (403, await browser.post("/api/v1/plans", {}, origin="https://evil.test")),
+            "no moment": (400, await browser.get("/api/v1/audit/events?since=yesterday")),
+            "too many cookies": (431, await browser.get("/api/v1/plans", cookie="a=" + "b" * 30_000)),
+        }
+    for how, (status, answer) in refused.items():
+        assert (how, answer.status, answer.headers["content-type"]) == (how, status, "application/json")
+        assert json.loads(answer.text).keys() == {"error", "fix"}, how

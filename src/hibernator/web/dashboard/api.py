@@ -29,6 +29,7 @@ from hibernator.web.dashboard.views import PlanList, PlanView, View
 from hibernator.web.refusals import RefusedError
 
 ROOT: Final = "/api/v1"
+_REFUSALS: Final = ("400", "401", "404", "429", "503")
 _FILTERS: Final = {"q": "Words that must be found.", "namespace": "Only of this namespace."}
 _PAGE: Final = {"page": "Which page, from 1 on."}
 _AUDIT: Final = {
@@ -114,8 +115,7 @@ def document(calls: tuple[Call, ...]) -> dict[str, Any]:
                         "description": call.summary,
                         "content": {"application/json": {"schema": answers[call.answer]}},
                     },
-                    "401": problem,
-                    "404": problem,
+                    **dict.fromkeys(_REFUSALS, problem),
                 },
             }
         }

@@ -5,6 +5,7 @@ The same text becomes the object, its YAML and the command, so that all three as
 
 import re
 import shlex
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -58,9 +59,9 @@ class Fields(msgspec.Struct, frozen=True):
         return cls(**(known | {"type": known["type"] or "suspend"}))
 
     def kept(self, room: int) -> str:
-        """As text for a cookie; where it does not fit, the end of the reason is missing."""
+        """As text that takes so many bytes, packed; where it does not fit, the end of the reason is missing."""
         fields = self
-        while len(text := msgspec.json.encode(fields)) > room and fields.reason:
+        while len(zlib.compress(text := msgspec.json.encode(fields))) > room and fields.reason:
             fields = msgspec.structs.replace(fields, reason=fields.reason[: len(fields.reason) * 3 // 4])
         return text.decode()
 
