@@ -59,7 +59,7 @@ class Fields(msgspec.Struct, frozen=True):
         return cls(**(known | {"type": known["type"] or "suspend"}))
 
     def kept(self, room: int) -> str:
-        """As text that takes so many bytes, packed; where it does not fit, the end of the reason is missing."""
+        """As text of so many bytes, packed; where it does not fit, the end of the reason is missing."""
         fields = self
         while len(zlib.compress(text := msgspec.json.encode(fields))) > room and fields.reason:
             fields = msgspec.structs.replace(fields, reason=fields.reason[: len(fields.reason) * 3 // 4])
