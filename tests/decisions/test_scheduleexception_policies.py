@@ -212,6 +212,24 @@ def test_a_deputy_decides_for_who_is_away_and_the_history_names_both() -> None:
     assert row.data["onBehalfOf"] == "carol@company.com"
 
 
+def test_what_a_deputy_said_too_early_does_not_count_once_the_other_is_away() -> None:
+    away = Absence(PEOPLE["carol"], "dave", NOW.add(hours=2), NOW.add(hours=48))
+    people = PEOPLE | {"dave": Person("dave", "dave@company.com", deputy_for=(away,))}
+    more: dict[str, Any] = {"policies": (policy(**MANAGER),), "people": people}
+    found = after(said(after(exception(), **more), "approve", "dave"), **more)
+    assert actions(found)[-1] == ("refused", "dave")
+    assert after(found, **more, now=NOW.add(hours=3)).status.state == "Pending"
+
+
+def test_who_gets_the_role_later_has_approved_when_they_did() -> None:
+    more: dict[str, Any] = {"policies": (policy(**MANAGER),)}
+    found = after(said(after(exception(), **more), "approve", "bob"), **more)
+    bob = Person("bob", "bob@company.com", frozenset({"manager"}))
+    found = after(found, **more, people=PEOPLE | {"bob": bob}, now=NOW.add(hours=3))
+    assert found.status.state == "Active"
+    assert next(e for e in found.status.history if e.action == "approved").timestamp == NOW.to_stdlib()
+
+
 # Properties, over random policies, people, votes and times.
 
 _USERS = ("alice", "bob", "carol", "dora")

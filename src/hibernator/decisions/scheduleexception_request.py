@@ -112,7 +112,8 @@ def votes_of(
     known = {(entry.action, entry.actor): Instant(entry.timestamp) for entry in exception.status.history}
 
     def heard(action: Action, user: str) -> Instant:
-        return max(asked_at, known.get((action, user), now))
+        refused = known.get(("refused", user), now)  # it may count later, as of when it was said
+        return max(asked_at, known.get((action, user), refused))
 
     for yes in exception.status.approvals:
         yield Vote(
