@@ -50,10 +50,17 @@ class Policies(PolicyCaches):
         """Whether a policy may be about plans of other namespaces than its own."""
         return policy.metadata.namespace == self.home and is_for_all(policy)
 
-    async def read_again(self, client: Client, namespace: str, seen: tuple[ExceptionPolicy, ...]) -> None:
+    async def read_again(
+        self,
+        client: Client,
+        namespace: str,
+        seen: tuple[ExceptionPolicy, ...],
+        labels: Mapping[str, str],
+    ) -> None:
         """Raise a conflict unless the API server has the policies that a decision was taken by.
 
-        A cache may be behind. What is let through is not stopped by a policy that is seen a moment later.
+        A cache may be behind. What is let through is not stopped by a policy that is seen a moment later, nor
+        by the labels of a namespace that was not there yet.
         """
         places = {namespace, self.home}  # past every cache, so each list may take a tenth of a second
         found = await together([client.list(EXCEPTION_POLICIES, place) for place in places])
@@ -65,6 +72,10 @@ class Policies(PolicyCaches):
         )
         if {*map(_version, fresh)} != {*map(_version, seen)}:
             raise Conflict("the ExceptionPolicies have changed since they were read")
+        if any(one.metadata.namespace == self.home and is_for_all(one) for one in seen):
+            there = await client.get(NAMESPACES, namespace)
+            if there.metadata.labels != labels:
+                raise Conflict(f"the labels of the namespace {namespace} have changed since they were read")
 
 
 def is_for_all(policy: ExceptionPolicy) -> bool:

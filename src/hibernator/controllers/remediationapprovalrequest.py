@@ -115,8 +115,8 @@ class RequestReconciler(Reconciler[RemediationApprovalRequest, Seen, Decision]):
         found, status = one.found, one.decision.status
         if status is not None and status != found.status and status.decision == "Approved":
             if not found.status.decision and one.seen.governance:
-                namespace = found.metadata.namespace
-                await self._policies.read_again(self.client, namespace, one.seen.governance.policies)
+                namespace, by = found.metadata.namespace, one.seen.governance
+                await self._policies.read_again(self.client, namespace, by.policies, by.namespace_labels)
             # It stands in the object already, for good. The analysis goes on once it is on record, and the
             # database can be busy with that while the API server is busy with the decision.
             self.journals.record(replace(found, status=status))

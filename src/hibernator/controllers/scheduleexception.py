@@ -260,7 +260,8 @@ class ExceptionReconciler(Reconciler[ScheduleException, Seen, Decision]):
             await self.objects.write_metadata(found, {"finalizers": kept})
             return None
         if decision.status and _is_let_through(found, decision.status):
-            await self._policies.read_again(self._client, found.metadata.namespace, one.seen.policies)
+            namespace, seen = found.metadata.namespace, one.seen
+            await self._policies.read_again(self._client, namespace, seen.policies, seen.namespace_labels)
         if not decision.label:
             return found
         labels = {PLAN_LABEL: found.spec.plan_ref.name}

@@ -2,6 +2,16 @@
 
 from typing import Any
 
+import msgspec
+import pytest
+
+from hibernator.api.exceptionpolicy import EXCEPTION_POLICIES
+from hibernator.approvals.policies import Policies
+from hibernator.kube import credentials
+from hibernator.kube.cache import Caches
+from hibernator.kube.client import Client
+from hibernator.kube.errors import Conflict
+from hibernator.kube.metrics import Metrics
 from support.exception_scenes import EVERY_DAY, ExceptionScene, exception, hours
 
 
@@ -49,3 +59,21 @@ async def test_a_policy_says_whether_it_can_be_read_and_each_change_is_in_the_tr
         for action in ("created", "ready", "changed", "deleted"):
             assert len(await run.trail(f"exceptionpolicy.{action}")) == 1
     assert [reason for reason, _, _ in scene.events("four-eyes")] == ["InForce", "InvalidSpec"]
+
+
+async def test_labels_of_a_namespace_that_the_cache_does_not_have_yet_let_nothing_through(
+    scene: ExceptionScene,
+) -> None:
+    """Who makes a namespace and asks in the same moment is under the policies that select it."""
+    scene.apply(four_eyes(namespaceSelector={"matchLabels": {"tier": "production"}}))
+    kubeconfig = str(scene.cluster.kubeconfig)
+    async with Client(credentials.find(kubeconfig)) as client:
+        policies = Policies(Caches(client, Metrics()), scene.namespace)
+        seen = tuple(await client.list(EXCEPTION_POLICIES, scene.namespace))
+        labels = scene.cluster.request("GET", f"/api/v1/namespaces/{scene.namespace}")["metadata"]["labels"]
+        await policies.read_again(client, scene.namespace, seen, labels)
+        with pytest.raises(Conflict, match="labels of the namespace"):
+            await policies.read_again(client, scene.namespace, seen, {})
+        near = msgspec.structs.replace(seen[0].spec, namespace_selector=None)
+        only_near = (msgspec.structs.replace(seen[0], spec=near),)
+        await policies.read_again(client, scene.namespace, only_near, {})
