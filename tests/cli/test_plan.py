@@ -67,17 +67,25 @@ async def test_a_sleeping_plan_is_listed_described_and_shows_what_it_kept(scene:
     ]
 
 
-def test_a_plan_is_suspended_and_resumed(scene: PlanScene) -> None:
+async def test_a_plan_is_said_to_be_suspended_and_resumed_once_it_is_seen(scene: PlanScene) -> None:
     scene.create(plan(noop("drill")))
-    said = ask(scene, "suspend", "nights", "--until", "2199-03-02 18:00", "--reason", "A release.")
-    assert said.startswith("nights is suspended until Sat 2199-03-02 18:00 UTC (in ")
-    found = scene.one("HibernatePlan", "nights")["spec"]
-    assert (found["suspend"], found["suspendReason"]) == (True, "A release.")
-    assert Instant(found["suspendUntil"]) == Instant("2199-03-02T18:00:00Z")
-    ask(scene, "resume", "nights")
-    found = scene.one("HibernatePlan", "nights")["spec"]
-    assert found["suspend"] is False
-    assert "suspendUntil" not in found
+    away = await asyncio.to_thread(ran, scene, "suspend", "nights", "--timeout", "1s")
+    assert (away.code, away.out) == (3, "requested: nights suspended\n")
+    assert "error: nights is not suspended yet: the operator has not done it within 1s." in away.err
+    assert "No operator has led in this cluster yet." in away.err
+    async with scene.operator():
+        until = "--until", "2199-03-02 18:00", "--reason", "A release."
+        requested, done = (await asked(scene, "suspend", "nights", *until)).splitlines()
+        assert requested.startswith("requested: nights suspended until Sat 2199-03-02 18:00 UTC (in ")
+        assert done == requested.replace("requested: nights", "nights is")
+        assert scene.phase() == "Suspended"
+        found = scene.one("HibernatePlan", "nights")["spec"]
+        assert (found["suspend"], found["suspendReason"]) == (True, "A release.")
+        assert Instant(found["suspendUntil"]) == Instant("2199-03-02T18:00:00Z")
+        assert await asked(scene, "resume", "nights") == "requested: nights resumed\nnights is resumed\n"
+        assert scene.phase() == "Active"
+    assert await asked(scene, "suspend", "nights", "--no-wait") == "requested: nights suspended\n"
+    assert "suspendUntil" not in scene.one("HibernatePlan", "nights")["spec"]
 
 
 def test_a_suspension_that_has_ended_already_is_refused(scene: PlanScene) -> None:
@@ -96,8 +104,10 @@ async def test_a_retry_is_for_what_failed_for_good(scene: PlanScene) -> None:
         assert (refused.code, "nothing of nights has failed" in refused.err) == (1, True)
         await run.advance_to(EVENING)
         assert scene.phase() == "Error"
-        assert await asked(scene, "retry", "nights") == "nights tries bad again\n"
-        await run.settle()
+        assert (await asked(scene, "retry", "nights")).splitlines() == [
+            "requested: nights trying bad again",
+            "nights is trying bad again",
+        ]
         assert scene.plan_status()["retried"]
 
 

@@ -94,7 +94,7 @@ async def test_what_is_not_in_force_yet_says_why_and_ends_with_a_code_of_its_own
 
 
 async def test_a_suspended_plan_is_not_asked_for_anything(desk: Desk) -> None:
-    await desk.type(NOON, "plan", "suspend", "nights")
+    await desk.type(NOON, "plan", "suspend", "nights", "--no-wait")
     woken = await desk.type(NOON, "plan", "wake", "nights")
     assert woken.code == Exit.FOUND
     assert "nights is suspended, so that it follows neither its schedule nor an exception." in woken.err

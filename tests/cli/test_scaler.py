@@ -42,13 +42,17 @@ def ask(scene: Scene, *arguments: str) -> str:
     return done.out
 
 
-def test_a_scaler_is_paused_and_resumed(scene: Scene) -> None:
-    scene.apply(scaler())
-    assert ask(scene, "pause", "hours") == "hours is paused\n"
-    assert scene.get("tws", "hours")["spec"]["pause"] is True
-    assert ask(scene, "pause", "hours") == "hours was already paused\n"
-    assert ask(scene, "resume", "hours") == "hours is at work\n"
-    assert scene.get("tws", "hours")["spec"]["pause"] is False
+async def test_a_scaler_is_said_to_be_paused_and_resumed_once_it_is_seen(scene: Scene) -> None:
+    call = asyncio.to_thread
+    scene.apply(workload(), scaler())
+    assert await call(ask, scene, "pause", "hours", "--no-wait") == "requested: hours paused\n"
+    async with running(scene.cluster.kubeconfig, scene.namespace) as run:
+        await run.until(lambda: "observedGeneration" in scene.get("tws", "hours").get("status", {}))
+        assert scene.get("tws", "hours")["spec"]["pause"] is True
+        assert await call(ask, scene, "pause", "hours") == "hours was already paused\n"
+        said = await call(ask, scene, "resume", "hours")
+        assert said == "requested: hours at work\nhours is at work\n"
+        assert scene.get("tws", "hours")["spec"]["pause"] is False
 
 
 def test_a_scaler_that_is_not_there_is_told_with_what_to_check(scene: Scene) -> None:

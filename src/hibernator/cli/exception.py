@@ -12,7 +12,7 @@ from hibernator.cli.deciding import Deciding, decide_about
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.lazy import group
 from hibernator.cli.names import names_of, one_of, some_of
-from hibernator.cli.options import Chosen, ClusterOptions, Comment, Listing, Output, spread
+from hibernator.cli.options import Chosen, ClusterOptions, Comment, Listing, Output, Patience, spread
 from hibernator.schedule.errors import FORMS
 
 if TYPE_CHECKING:
@@ -265,18 +265,16 @@ async def _foretell(
 
 @app.command()
 @spread
-def submit(name: Name, place: ClusterOptions) -> None:
+def submit(name: Name, place: ClusterOptions, patience: Patience) -> None:
     """Submit a draft; from then on it cannot be changed, only cancelled."""
-    done = _set(name, "draft", False, place)
-    typer.echo(f"{name} {'is' if done else 'was already'} submitted")
+    _set(name, "draft", False, "submitted", place, patience)
 
 
 @app.command()
 @spread
-def cancel(name: Name, place: ClusterOptions) -> None:
+def cancel(name: Name, place: ClusterOptions, patience: Patience) -> None:
     """Cancel an exception that you requested. This cannot be undone."""
-    done = _set(name, "cancelled", True, place)
-    typer.echo(f"{name} {'is' if done else 'was already'} cancelled")
+    _set(name, "cancelled", True, "cancelled", place, patience)
 
 
 def _look(name: str, place: ClusterOptions, role: str) -> "Sight":
@@ -310,14 +308,24 @@ def _decide(name: str, verdict: "Verdict", reason: str, place: ClusterOptions, d
     )
 
 
-def _set(name: str, field: str, value: bool, place: ClusterOptions) -> bool:
-    async def ask(session: Session) -> bool:
+def _set(name: str, field: str, value: bool, words: str, place: ClusterOptions, patience: Patience) -> None:
+    from hibernator.cli.settled import settled
+
+    longest = patience.seconds
+
+    def seen(exception: ScheduleException) -> bool:
+        state = exception.status.state
+        return state == "Cancelled" if value else state not in {None, "Draft"}
+
+    async def ask(session: Session) -> None:
         found = await session.client.get(EXCEPTIONS, name, session.namespace)
-        if getattr(found.spec, field) is value:
-            return False
+        if getattr(found.spec, field) is value and seen(found):
+            typer.echo(f"{name} was already {words}")
+            return
         version = found.metadata.resource_version
         change = {"spec": {field: value}}
         await session.client.patch(EXCEPTIONS, name, session.namespace, change, resource_version=version)
-        return True
+        if await settled(session, EXCEPTIONS, name, seen, words, longest):
+            typer.echo(f"{name} is {words}")
 
-    return talk(ask, place, role="hibernator-requester")
+    talk(ask, place, role="hibernator-requester")

@@ -78,9 +78,7 @@ class Patience:
 
     wait: Annotated[
         bool,
-        typer.Option(
-            "--wait/--no-wait", help="Wait until the plan is awake or asleep, or only file the request."
-        ),
+        typer.Option("--wait/--no-wait", help="Wait until it is seen to be so, or only request it."),
     ] = True
     timeout: Annotated[str, typer.Option("--timeout", help="How long to wait at most, such as 2m.")] = "30s"
 

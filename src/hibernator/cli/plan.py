@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -89,6 +90,7 @@ def describe(
 def suspend(
     name: Name,
     place: ClusterOptions,
+    patience: Patience,
     until: Until = None,
     reason: Why = "",
 ) -> None:
@@ -100,46 +102,54 @@ def suspend(
     from hibernator.schedule.spoken import shown_with_distance
     from hibernator.schedule.times import parse
 
-    moment, asked_at, end_text = parse("--until", until), now(place.kubeconfig), ""
+    moment, asked_at = parse("--until", until), now(place.kubeconfig)
 
-    def suspended(plan: "HibernatePlan") -> Mapping[str, object]:
-        nonlocal end_text
+    def suspended(plan: "HibernatePlan") -> "_Change":
         zone = plan.spec.schedule.timezone
         end = moment.ahead(zone, asked_at) if moment else None
-        end_text = f" until {shown_with_distance(end, zone, asked_at)}" if end else ""
+        words = f"suspended until {shown_with_distance(end, zone, asked_at)}" if end else "suspended"
         at = end.format_iso() if end else None
-        return {"spec": {"suspend": True, "suspendUntil": at, "suspendReason": reason or None}}
+        return _Change(
+            {"spec": {"suspend": True, "suspendUntil": at, "suspendReason": reason or None}},
+            words,
+            lambda found: _observed(found) and found.status.phase == "Suspended",
+        )
 
-    _patch(name, suspended, place)
-    typer.echo(f"{name} is suspended{end_text}")
+    _change(name, suspended, patience, place)
 
 
 @app.command()
 @spread
-def resume(name: Name, place: ClusterOptions) -> None:
+def resume(name: Name, place: ClusterOptions, patience: Patience) -> None:
     """Resume a suspended plan: from now on it follows its schedule."""
     body = {"spec": {"suspend": False, "suspendUntil": None, "suspendReason": None}}
-    _patch(name, lambda _plan: body, place)
-    typer.echo(f"{name} follows its schedule")
+    resumed = _Change(
+        body, "resumed", lambda found: _observed(found) and found.status.phase not in {None, "Suspended"}
+    )
+    _change(name, lambda _plan: resumed, patience, place)
 
 
 @app.command()
 @spread
-def retry(name: Name, place: ClusterOptions) -> None:
+def retry(name: Name, place: ClusterOptions, patience: Patience) -> None:
     """Retry the failed targets of a plan."""
     from whenever import Instant
 
     from hibernator.decisions.hibernateplan_case import RETRY
 
-    def asked(plan: "HibernatePlan") -> Mapping[str, object]:
+    def asked(plan: "HibernatePlan") -> "_Change":
         failed = [target.name for target in plan.status.targets if target.state in {"Failed", "Aborted"}]
         if not failed or plan.status.current_operation:
             hint = f"See `hibernator plan describe {name}{place.options}`."
             raise CliError(f"nothing of {name} has failed for good", hint=hint)
-        typer.echo(f"{name} tries {', '.join(failed)} again")
-        return {"metadata": {"annotations": {RETRY: Instant.now().format_iso(unit="millisecond")}}}
+        at = Instant.now().format_iso(unit="millisecond")
+        return _Change(
+            {"metadata": {"annotations": {RETRY: at}}},
+            f"trying {', '.join(failed)} again",
+            lambda found: found.status.retried == at,
+        )
 
-    _patch(name, asked, place)
+    _change(name, asked, patience, place)
 
 
 @app.command()
@@ -333,17 +343,33 @@ def _request(
     )
 
 
-def _patch(
-    name: str,
-    change: Callable[["HibernatePlan"], Mapping[str, object]],
-    place: ClusterOptions,
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What a command writes to a plan, and when that is so."""
+
+    body: Mapping[str, object]
+    words: str
+    seen: Callable[["HibernatePlan"], bool]
+
+
+def _observed(plan: "HibernatePlan") -> bool:
+    return plan.status.observed_generation == plan.metadata.generation
+
+
+def _change(
+    name: str, change: Callable[["HibernatePlan"], _Change], patience: Patience, place: ClusterOptions
 ) -> None:
     from hibernator.api.hibernateplan import PLANS
+    from hibernator.cli.settled import settled
+
+    longest = patience.seconds
 
     async def ask(session: Session) -> None:
         plan = await session.client.get(PLANS, name, session.namespace)
-        version = plan.metadata.resource_version
-        await session.client.patch(PLANS, name, session.namespace, change(plan), resource_version=version)
+        version, wanted = plan.metadata.resource_version, change(plan)
+        await session.client.patch(PLANS, name, session.namespace, wanted.body, resource_version=version)
+        if await settled(session, PLANS, name, wanted.seen, wanted.words, longest):
+            typer.echo(f"{name} is {wanted.words}")
 
     talk(ask, place, role="hibernator-planner")
 

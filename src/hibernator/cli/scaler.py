@@ -7,7 +7,7 @@ import typer
 from hibernator.cli.cluster import Session, talk
 from hibernator.cli.lazy import group
 from hibernator.cli.names import one_of, some_of
-from hibernator.cli.options import ClusterOptions, Listing, spread
+from hibernator.cli.options import ClusterOptions, Listing, Patience, spread
 
 if TYPE_CHECKING:
     from hibernator.api.timewindowscaler import TimeWindowScaler
@@ -76,25 +76,32 @@ def describe(name: Name, place: ClusterOptions) -> None:
 
 @app.command()
 @spread
-def pause(name: Name, place: ClusterOptions) -> None:
+def pause(name: Name, place: ClusterOptions, patience: Patience) -> None:
     """Pause a scaler: it reports, but does not change its target."""
-    _set_pause(name, place, paused=True)
+    _set_pause(name, place, patience, paused=True)
 
 
 @app.command()
 @spread
-def resume(name: Name, place: ClusterOptions) -> None:
+def resume(name: Name, place: ClusterOptions, patience: Patience) -> None:
     """Resume a paused scaler."""
-    _set_pause(name, place, paused=False)
+    _set_pause(name, place, patience, paused=False)
 
 
-def _set_pause(name: str, place: ClusterOptions, *, paused: bool) -> None:
+def _set_pause(name: str, place: ClusterOptions, patience: Patience, *, paused: bool) -> None:
     from hibernator.api.timewindowscaler import SCALERS
+    from hibernator.cli.settled import settled
 
-    async def ask(session: Session) -> bool:
+    longest, words = patience.seconds, "paused" if paused else "at work"
+
+    def seen(scaler: "TimeWindowScaler") -> bool:
+        return scaler.status.observed_generation == scaler.metadata.generation
+
+    async def ask(session: Session) -> None:
         scaler = await session.client.get(SCALERS, name, session.namespace)
-        if scaler.spec.pause == paused:
-            return False
+        if scaler.spec.pause == paused and seen(scaler):
+            typer.echo(f"{name} was already {words}")
+            return
         await session.client.patch(
             SCALERS,
             name,
@@ -102,7 +109,7 @@ def _set_pause(name: str, place: ClusterOptions, *, paused: bool) -> None:
             {"spec": {"pause": paused}},
             resource_version=scaler.metadata.resource_version,
         )
-        return True
+        if await settled(session, SCALERS, name, seen, words, longest):
+            typer.echo(f"{name} is {words}")
 
-    changed = talk(ask, place, role="hibernator-editor")
-    typer.echo(f"{name} {'is' if changed else 'was already'} {'paused' if paused else 'at work'}")
+    talk(ask, place, role="hibernator-editor")
