@@ -14,7 +14,7 @@ from decisions.exception_seen import PLAN, said
 from hibernator.api.approvaldelivery import Topic
 from hibernator.messages.channel import Letter, RefusedError
 from hibernator.messages.facts import Facts, facts_of_exception, facts_of_remediation
-from hibernator.messages.mail import Mail
+from hibernator.messages.mail import Mail, deliverable
 from hibernator.messages.smtp import read_sender
 from hibernator.messages.wording import plain
 from messages.scenes import AT, BOB, pending, remediation, sent, stored
@@ -172,6 +172,13 @@ def test_a_line_stays_a_line(text: str) -> None:
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     with pytest.raises(RefusedError, match="no address"):
         mail(letter(recipient=address))
+
+
+def test_an_address_in_a_domain_of_other_letters_is_written_as_servers_have_it() -> None:
+    assert mail(letter(recipient="bob@müller.example"))["To"] == "bob@xn--mller-kva.example"
+    assert deliverable("Bob@Company.com") == "Bob@Company.com"
+    with pytest.raises(RefusedError, match="no address"):
+        mail(letter(recipient="jürgen@company.com"))
 
 
 def test_the_date_is_now() -> None:

@@ -210,3 +210,40 @@ async def test_the_second_level_is_asked_in_slack_when_a_remediation_is_escalate
             assert "hibernator_approve" not in str(slack.questions(one)[0]["blocks"])
         assert len(said(slack.conversation(BOB))) == 2
         assert len(said(slack.conversation(CAROL))) == 3  # with the confirmation of her own
+
+
+async def test_neither_a_lost_nor_a_slow_answer_to_one_keeps_the_others_waiting(place: Place) -> None:
+    scene, slack, clock = place.scene, place.slack, place.clock
+    everybody = [BOB, CAROL, DORA]
+    asked = ASKED | {"approverEmails": everybody}
+    known = slack.questions
+    async with (
+        running(scene.cluster.kubeconfig, scene.namespace, clock, **PATIENCE) as run,
+        posting(scene.cluster.kubeconfig, scene.namespace, place.folder, clock, **place.settings) as post,
+    ):
+        slack.troubles.append({"error": "internal_error"})
+        scene.apply(exception("asked", **asked))
+        await run.settle()
+        await post.settle()
+        assert sorted(len(known(one)) for one in everybody) == [0, 1, 1]
+        clock.settles_with(post.settle)
+        await clock.advance(60)
+        assert [len(known(one)) for one in everybody] == [1, 1, 1]
+
+        slow, third, before = asyncio.Event(), asyncio.Event(), len(slack.calls)
+
+        def second_is_slow(_method: str) -> None:
+            posts = [method for method, _ in slack.calls[before:]].count("chat.postMessage")
+            if posts == 2:
+                slack.held["chat.postMessage"] = slow
+            if posts == 3:
+                third.set()
+
+        slack.after_call = second_is_slow
+        scene.apply(plan(noop("nothing"), name="other-plan"), exception("again", "other-plan", **asked))
+        await asyncio.wait_for(third.wait(), 30)  # under way beside the second
+        slack.after_call = None
+        slow.set()
+        await run.settle()
+        await post.settle()
+        assert [len(known(one)) for one in everybody] == [2, 2, 2]

@@ -183,3 +183,30 @@ async def test_a_server_that_takes_nothing_from_us_is_tried_again(lines: list[st
         with pytest.raises(AwayError, match=said) as away:
             await Smtp(SmtpServer("127.0.0.1", port)).deliver(mail(), FROM, BOB)
     assert away.value.everyone
+
+
+async def test_a_mail_that_was_taken_is_taken_also_where_the_server_never_says_goodbye(
+    tmp_path: Path,
+) -> None:
+    said: list[str] = []
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 ready\r\n")
+        in_data = False
+        while received := await reader.readline():
+            line = received.decode().strip()
+            said.append(line)
+            in_data = (in_data or line == "DATA") and line != "."
+            if line == "QUIT":
+                await reader.read()
+            elif line == "DATA":
+                writer.write(b"354 go on\r\n")
+            elif not in_data:
+                writer.write(b"250 OK\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(silent, "127.0.0.1", 0) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        async with asyncio.timeout(10):
+            await Smtp(SmtpServer("127.0.0.1", port, "none")).deliver(mail(), FROM, BOB)
+    assert said[-1] == "QUIT"

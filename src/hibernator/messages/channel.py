@@ -70,6 +70,10 @@ class Channel(Protocol):
     def edits(self) -> bool:
         """Whether what was sent can be changed in place."""
 
+    @property
+    def at_once(self) -> int:
+        """To how many people of one request messages are under way at a time."""
+
     def id_of(self, delivery: ApprovalDelivery, topic: Topic) -> str:
         """The id that a message has or will have; the same after every crash."""
 

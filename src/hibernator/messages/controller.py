@@ -5,8 +5,9 @@ its time comes. What each person should have got follows from the request (`view
 recorded (`records`), and the difference is sent.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, TypeVar
 
 import structlog
@@ -31,14 +32,16 @@ from hibernator.messages.closing import closing_controller
 from hibernator.messages.conversation import Conversation, of_exception, of_remediation
 from hibernator.messages.facts import Facts, facts_of_exception, facts_of_remediation
 from hibernator.messages.links import url_of
-from hibernator.messages.records import BY_REQUEST, Due, due, name_of, new_delivery, record_of
-from hibernator.messages.sending import Means, Sender
+from hibernator.messages.records import BY_REQUEST, due, name_of, new_delivery, record_of
+from hibernator.messages.sending import Done, Means, Sender
 from hibernator.messages.views import Message, post, view
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T", bound=Object)
 
 BY_PLAN: Final = "plan"
+_BUDGET: Final = 5.0  # seconds of one look in one channel: the next one waits for no thousand people
+_MISSES: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,29 @@ class Subject(Generic[T]):
     requests: Cache[T]
     about: Callable[[T], Conversation]
     facts: Callable[[T], Facts]
+
+
+@dataclass(slots=True)
+class Look(Generic[T]):
+    """One look at all that a request says in one channel."""
+
+    channel: Channel
+    request: T
+    about: Conversation
+    until: float  # what is not begun by then waits for the next look
+    facts: Facts | None = None
+    hashes: dict[Message, str] = field(default_factory=dict)  # most people are shown the same
+    again: list[Instant] = field(default_factory=list)
+    errors: list[Exception] = field(default_factory=list)
+    misses: int = 0  # without an answer of the channel, in a row
+    is_over: bool = False
+
+    def note(self, done: Done) -> None:
+        """One answer may get lost; the others wait where two do, or where the channel says so."""
+        if done.again:
+            self.again.append(done.again)
+        self.misses = self.misses + 1 if done.everyone else 0
+        self.is_over = self.is_over or done.told or self.misses >= _MISSES
 
 
 class Messenger(Generic[T]):
@@ -97,37 +123,80 @@ class Messenger(Generic[T]):
         self, channel: Channel, request: T, about: Conversation, messages: Iterable[Message]
     ) -> list[Instant]:
         """Send what is missing; when to look again at what is not sent yet."""
-        facts: Facts | None = None
-        hashes: dict[Message, str] = {}  # most people are shown the same
-        looks: list[Instant] = []
+        look = Look(channel, request, about, self._means.clock.monotonic() + _BUDGET)
+        waiting = iter(self._waiting(look, messages))
+        for one in waiting:
+            await self._send(look, one)
+            if look.is_over or not look.misses:
+                break  # it was taken: the others need not go one by one
+        if not look.is_over:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(channel.at_once):
+                    group.create_task(self._send_all(look, waiting))
+        if look.errors:
+            raise look.errors[0]
+        return look.again
+
+    def _waiting(self, look: Look[T], messages: Iterable[Message]) -> Iterable[list[Message]]:
+        """What is to be sent now, by person: the messages of one go one after the other."""
+        found: dict[str, list[Message]] = {}
         for message in messages:
-            delivery = self._held_of(about, message.recipient)
+            if self._is_due(look, message):
+                found.setdefault(mailbox(message.recipient), []).append(message)
+        return found.values()
+
+    def _is_due(self, look: Look[T], message: Message) -> bool:
+        channel = look.channel
+        delivery = self._held_of(look.about, message.recipient)
+        record = record_of(delivery, channel.name, message.topic) if delivery else None
+        if _is_settled(message, record, channel):
+            return False  # the most of all looks end here: nothing is worded for them
+        content = self._content(look, self._letter(look, message, delivery), message)
+        when = due(record, channel, content, self._means.clock.now(), is_open=message.is_open)
+        if when.at:
+            look.again.append(when.at)
+        return when.now
+
+    def _content(self, look: Look[T], letter: Letter, message: Message) -> str:
+        """The hash of all that a letter says."""
+        shown = replace(message, recipient="")
+        if shown not in look.hashes:
+            look.hashes[shown] = look.channel.hash_of(letter)
+        return look.hashes[shown]
+
+    async def _send_all(self, look: Look[T], waiting: Iterator[list[Message]]) -> None:
+        """Take from what waits until there is no more. What is under way elsewhere is not broken off."""
+        for one in waiting:
+            if look.is_over:
+                return
+            try:
+                await self._send(look, one)
+            except Exception as error:  # noqa: BLE001 — it is raised when all have ended
+                look.errors.append(error)
+                look.is_over = True
+
+    async def _send(self, look: Look[T], messages: Iterable[Message]) -> None:
+        """All that is due to one person."""
+        clock, channel = self._means.clock, look.channel
+        if clock.monotonic() >= look.until:  # what is said may have changed meanwhile, and others wait
+            look.again.append(clock.now())
+            look.is_over = True
+            return
+        for message in messages:
+            delivery = self._held_of(look.about, message.recipient)
             record = record_of(delivery, channel.name, message.topic) if delivery else None
-            if _is_settled(message, record, channel):
-                continue  # the most of all looks end here: nothing is worded for them
-            facts = facts or self._subject.facts(request)
-            letter = self._letter(message, facts, about, _first(delivery, channel))
-            shown = replace(message, recipient="")
-            if shown not in hashes:
-                hashes[shown] = channel.hash_of(letter)
-            content = hashes[shown]
-            when = due(record, channel, content, self._means.clock.now(), is_open=message.is_open)
-            if when.now and (wait := self._turn(channel, message, about, record)):
-                when = Due(at=self._means.clock.now().add(seconds=wait))
-            if when.at:
-                looks.append(when.at)
-            if not when.now:
+            if wait := self._turn(channel, message, look.about, record):
+                look.again.append(clock.now().add(seconds=wait))
                 continue
             try:
-                delivery = delivery or await self._begin(about, message)
-                done = await self._sender.send(channel, request, delivery, letter, content)
+                delivery = delivery or await self._begin(look.about, message)
+                letter = self._letter(look, message, delivery)
+                content = self._content(look, letter, message)
+                look.note(await self._sender.send(channel, look.request, delivery, letter, content))
             finally:
                 channel.over(message.recipient)
-            if done.again:
-                looks.append(done.again)
-            if done.everyone:
-                break  # the others would wait for the same server
-        return looks
+            if look.is_over:
+                return
 
     def _turn(
         self, channel: Channel, message: Message, about: Conversation, record: SentMessage | None
@@ -135,7 +204,9 @@ class Messenger(Generic[T]):
         is_edit = bool(record and record.sent_at)
         return channel.turn(message.recipient, about.metadata.uid, is_edit=is_edit)
 
-    def _letter(self, message: Message, facts: Facts, about: Conversation, first: str) -> Letter:
+    def _letter(self, look: Look[T], message: Message, delivery: ApprovalDelivery | None) -> Letter:
+        about = look.about
+        facts = look.facts = look.facts or self._subject.facts(look.request)
         return Letter(
             recipient=message.recipient,
             topic=message.topic,
@@ -148,7 +219,7 @@ class Messenger(Generic[T]):
             is_open=message.is_open,
             line=message.line,
             is_post=message.is_post,
-            first=first,
+            first=_first(delivery, look.channel),
         )
 
     async def _begin(self, about: Conversation, message: Message) -> ApprovalDelivery:

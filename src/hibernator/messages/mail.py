@@ -38,6 +38,7 @@ class Mail:
     name: Final = "mail"
     room: Final = ""
     edits: Final = False
+    at_once: Final = 1  # some servers take no second connection
 
     def __init__(
         self, transport: Transport, *, sender: Address, base_url: str, now: Callable[[], Instant]
@@ -69,7 +70,7 @@ class Mail:
     async def send(self, letter: Letter, message_id: str, *, again: bool = False) -> str:  # noqa: ARG002
         """A mail that was sent before has the same id the second time, which shows it once."""
         message = await asyncio.to_thread(self.compose, letter, message_id)
-        await self._transport.deliver(message, self._sender.addr_spec, letter.recipient)
+        await self._transport.deliver(message, self._sender.addr_spec, deliverable(letter.recipient))
         return message_id
 
     async def close(self, delivery: ApprovalDelivery, message_id: str) -> None:
@@ -80,7 +81,7 @@ class Mail:
         words = wording(letter)
         message = EmailMessage(policy=_POLICY)
         try:
-            message["To"] = Address(addr_spec=letter.recipient)
+            message["To"] = Address(addr_spec=deliverable(letter.recipient))
         except (ValueError, IndexError, HeaderParseError) as error:
             raise RefusedError(f"{letter.recipient!r} is no address that mail can be sent to") from error
         message["From"] = self._sender
@@ -124,6 +125,12 @@ class Mail:
 
     def _id(self, uid: str, topic: str, recipient: str) -> str:
         return f"<{mark_of(uid, topic, recipient)}@{self._host}>"
+
+
+def deliverable(address: str) -> str:
+    """The address with its domain as mail servers have it: in ASCII."""
+    person, at, domain = address.rpartition("@")
+    return f"{person}{at}{domain.encode('idna').decode()}"
 
 
 _COLOURS: Final = {

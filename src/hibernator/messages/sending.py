@@ -66,6 +66,7 @@ class Done:
     why: str = ""
     again: Instant | None = None
     everyone: bool = False  # whether the channel takes nothing at all now
+    told: bool = False  # whether it says itself how long that lasts
     id: str = ""  # under which it is there
     reason: str = ""  # of the condition, where it is for an administrator to mend
 
@@ -126,7 +127,8 @@ class Sender:
         except AwayError as error:
             wait = error.after or backoff(record.attempts - 1, first=FIRST_WAIT, longest=LONGEST_WAIT)
             again = self._means.clock.now().add(seconds=wait)
-            return Done("delayed", str(error), again, everyone=error.everyone, reason=error.reason)
+            told = error.everyone and error.after is not None
+            return Done("delayed", str(error), again, everyone=error.everyone, told=told, reason=error.reason)
         return Done("sent", id=message_id)
 
     async def _record(self, delivery: ApprovalDelivery, record: SentMessage, done: Done) -> None:
@@ -137,7 +139,7 @@ class Sender:
             return merge_patch(encode(found.status), encode(done.noted(found.status, record, now)))
 
         matter = Matter(metadata.name, metadata.namespace, metadata.uid)
-        self._deliveries.wrote(await write(self._means.client, DELIVERIES, matter, change))
+        self._deliveries.wrote(await write(self._means.client, DELIVERIES, matter, change, seen=delivery))
 
     def _tell(self, request: Object, letter: Letter, done: Done) -> None:
         """As an event on the request, where who asked and who administers will look."""

@@ -33,6 +33,7 @@ _ALOUD: Final = frozenset({"reminder-half", "reminder-hour", "outcome", "cancell
 _LOOK_UPS: Final = ("users.lookupByEmail", "conversations.open")
 _POSTS: Final = ("chat.postMessage",)
 _EDITS: Final = ("chat.update",)
+_TWICE: Final = "own messages cannot be read; one may be posted twice"
 _NO_THREAD: Final = frozenset({"cannot_reply_to_message", "message_not_found", "thread_not_found"})
 _LOST: Final = frozenset(
     {
@@ -93,6 +94,7 @@ class Slack:
     name: Final = "slack"
     room: str = ""
     edits: Final = True
+    at_once: Final = 4  # of a thousand, none waits for each answer to all before
 
     def __init__(self, api: SlackApi, clock: Clock, *, mode: Mode, team: str = "") -> None:
         self._api = api
@@ -138,8 +140,8 @@ class Slack:
         try:
             return await self._send(letter, message_id, again=again)
         except AwayError as error:
-            if error.reason:
-                self._api.try_with(mark_of(letter.facts.uid, "", letter.recipient))
+            if error.reason and not self._api.try_with(mark_of(letter.facts.uid, "", letter.recipient)):
+                raise AwayError(str(error), everyone=True, after=error.after) from error
             raise
 
     async def _send(self, letter: Letter, message_id: str, *, again: bool) -> str:
@@ -241,11 +243,9 @@ class Slack:
             try:
                 page = await self._api.call(method, args | {"cursor": cursor or None}, optional=True)
             except SlackError as error:
-                if error.code == "missing_scope":
-                    log.warning("own messages cannot be read; one may be posted twice", channel=channel)
-                if error.code in {*_LOST, "missing_scope"}:
-                    return await self._find(channel, None, mark, after) if thread else None
-                raise self._trouble("the conversation", error) from error
+                if error.code not in _LOST:
+                    log.warning(_TWICE, channel=channel, code=error.code)
+                return await self._find(channel, None, mark, after) if thread else None
             for one in page["messages"]:
                 metadata = one.get("metadata") or {}
                 payload = metadata.get("event_payload") or {}

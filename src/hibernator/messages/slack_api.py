@@ -30,6 +30,7 @@ _USUAL_WAIT: Final = 30.0  # where Slack asks to wait and does not say how long
 _LONGEST_WAIT: Final = 3600.0
 _TAKEN: Final = 200
 _TOO_MANY: Final = 429
+_UNKNOWN: Final = 404
 _FAILURE: Final = 500
 
 # How each method takes its arguments, as the SDK's own methods have it; all others take JSON.
@@ -98,6 +99,7 @@ class SlackApi:
         self._until: dict[str, float] = {}  # by method; empty for all of them
         self._refused = ""  # the token that Slack does not take
         self._trying = ""  # whose message tries it again, while all others wait
+        self._tried_at = 0.0
         metrics.set(ACCEPTED, 1, "bot")
 
     @property
@@ -116,9 +118,13 @@ class SlackApi:
         everything = self._until.get("", 0.0) + behind
         return max(0.0, everything - now, *(self._until.get(one, 0.0) - now for one in methods))
 
-    def try_with(self, who: str) -> None:
-        """Let the next message to this recipient find out whether the token is taken again."""
-        self._trying = who
+    def try_with(self, who: str) -> bool:
+        """Let this message find out when the token is taken again; False where another one does already."""
+        now = self._clock.monotonic()
+        if self._trying not in {"", who} and now - self._tried_at < _BEHIND:
+            return False  # both were under way when Slack refused the token
+        self._trying, self._tried_at = who, now
+        return True
 
     async def call(
         self, method: str, args: Mapping[str, Any], *, optional: bool = False, patience: float = 0.0
@@ -192,6 +198,8 @@ class SlackApi:
             self._metrics.set(ACCEPTED, 0, "bot")
             words = f"Slack refuses the token of the app: {code}{more}"
             return self._away(words, _REFUSED_WAIT, reason=TOKEN_REFUSED)
+        if optional and status == _UNKNOWN:
+            return SlackError(method, code or "unknown_method")
         if status >= _FAILURE or not code or code in AWAY_ERRORS:
             return self._away(f"Slack does not answer as it should: {code or status}")
         return SlackError(method, code)

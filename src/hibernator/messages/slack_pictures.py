@@ -32,9 +32,14 @@ class Pictures:
         self._clock = clock
         self._ids: dict[tuple[object, ...], str] = {}  # by what the picture shows
         self._not_before = 0.0
+        self._turn = asyncio.Lock()
 
     async def id_of(self, facts: Facts) -> str:
         """The id of the file that shows it; empty where there is nothing to draw, or nothing is taken."""
+        async with self._turn:  # or each of those who are asked at once would upload it
+            return await self._id_of(facts)
+
+    async def _id_of(self, facts: Facts) -> str:
         if not (facts.comparison and facts.changes) or self._clock.monotonic() < self._not_before:
             return ""
         shows = facts.uid, facts.hours, facts.changes

@@ -10,6 +10,7 @@ a server that is away, that says 4xx, or that takes nothing from us at all, whic
 
 import asyncio
 import ssl
+from contextlib import suppress
 from dataclasses import dataclass
 from email.errors import HeaderParseError
 from email.headerregistry import Address
@@ -26,6 +27,7 @@ from hibernator.messages.channel import AwayError, RefusedError
 Tls = Literal["starttls", "tls", "none"]
 
 _SECONDS: Final = 30.0  # for one answer
+_GOODBYE: Final = 2.0
 LONGEST: Final = (
     100.0  # for all of a mail: `records.CLAIM_SECONDS` is longer, or another replica would send it, too
 )
@@ -103,9 +105,11 @@ class Smtp:
         except ValueError as error:  # as with letters in an address that only few servers take
             raise RefusedError(f"{', '.join(recipients)!r} cannot be written to: {error}") from error
         try:
-            async with asyncio.timeout(self._longest), self._connection() as connection:
+            async with asyncio.timeout(self._longest) as limit, self._connection() as connection:
                 await self._log_in(connection)
                 await connection.sendmail(sender, list(recipients), content)
+                limit.reschedule(None)  # it was taken, whatever comes now
+                await _take_leave(connection)
         except aiosmtplib.SMTPRecipientsRefused as error:
             first = error.recipients[0]
             raise _outcome(first.code, f"the address was refused: {first.code} {first.message}") from error
@@ -152,6 +156,13 @@ class Smtp:
             # Not the recipient's fault, and mended by others: it must not count as a refused mail.
             words = _fitted(f"{self._where} refuses the log-in: {error.code}")
             raise AwayError(words, everyone=True) from error
+
+
+async def _take_leave(connection: aiosmtplib.SMTP) -> None:
+    """Say goodbye, without waiting long for the answer: other mails do."""
+    with suppress(aiosmtplib.SMTPException, OSError):
+        await connection.quit(timeout=_GOODBYE)
+    connection.close()
 
 
 def _outcome(code: int, words: str) -> Exception:

@@ -112,7 +112,10 @@ def _why_you(letter: Letter) -> str:
 _HEADS: Final[dict[Topic, tuple[str, str]]] = {
     "asked": ("Approval needed", "Please approve or reject this request."),
     "reminder-half": ("Reminder", "This request still waits for your decision. Half of its time is over."),
-    "reminder-hour": ("Reminder", "This request still waits for your decision. Its time ends in an hour."),
+    "reminder-hour": (
+        "Reminder",
+        "This request still waits for your decision. It ends within an hour.",
+    ),
     "confirmation": ("Your decision counts", "Your decision was recorded. You need not do anything more."),
     "outcome": ("Decided", "It was decided."),
     "cancelled": ("Cancelled", "The requester cancelled it. You need not do anything."),

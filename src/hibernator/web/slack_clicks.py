@@ -313,5 +313,12 @@ def _matter(origin: Origin, case: Case) -> Matter:
 
 
 def _teams(payload: dict[str, Any]) -> set[str]:
-    """The workspace that a payload comes from, and its organisation; and where its user belongs."""
-    return {str(_at(payload, key, "id") or "") for key in ("team", "enterprise")} - {""}
+    """The workspace that a payload comes from, and its organisation.
+
+    Where the app is installed for a whole organisation, payloads name no workspace. Then it is that of the
+    user, which `users.info` has to confirm as for everybody else.
+    """
+    ways = [("team", "id"), ("enterprise", "id")]
+    if payload.get("is_enterprise_install") is True and not payload.get("team"):
+        ways.append(("user", "team_id"))
+    return {str(_at(payload, *way) or "") for way in ways} - {""}

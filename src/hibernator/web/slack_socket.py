@@ -7,6 +7,7 @@ replaced one is used without a restart.
 import asyncio
 import json
 import logging
+from collections import deque
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ from hibernator.web.slack import BUSY, OK, Interactions
 
 _BETWEEN_TRIES: Final = 30.0  # seconds
 _LOOK_EVERY: Final = 5.0
+_MOST_TAKEN: Final = 500
 _MOST_AWAY: Final = 30.0  # seconds without a connection, after which all begins anew, also with the token
 
 _log: Final = structlog.get_logger(__name__)
@@ -52,6 +54,7 @@ class Socket:
         self._site = site
         self._interactions = interactions
         self._trouble = ""
+        self._taken: deque[str] = deque(maxlen=_MOST_TAKEN)  # the ids of envelopes; some come twice
 
     async def run(self) -> None:
         """Stay connected until it is cancelled, with the token as its file has it at each try."""
@@ -99,11 +102,12 @@ class Socket:
     async def _heard(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
         """Acknowledge at once. What is not acknowledged, because too much waits, is delivered once more."""
         answer: dict[str, Any] | None = None
-        if request.type == "interactive":
+        if request.type == "interactive" and request.envelope_id not in self._taken:
             taken = self._interactions.take(request.payload)
             if taken.status_code == BUSY:
                 return
             answer = json.loads(bytes(taken.body)) if taken.body and taken.status_code == OK else None
+            self._taken.append(request.envelope_id)
         await client.send_socket_mode_response(SocketModeResponse(request.envelope_id, answer))
 
 
