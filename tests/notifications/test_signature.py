@@ -56,13 +56,16 @@ def ask(folder: Path, *requests: Mapping[str, Any]) -> list[str]:
 
 async def test_the_receiver_of_the_guide_takes_what_we_sign_and_nothing_else(tmp_path: Path) -> None:
     now = Instant.now()
+    other = f"whsec_{base64.b64encode(b'x' * 32).decode()}"
     async with http_sink() as sink, Outbound(LOOPBACK) as out:
         config = WebhookConfig(url=sink.url, secret=SECRET)
         await deliver(Doors(out), config, Parcel("msg_1", (ONE,)), "words", now)
         await deliver(Doors(out), config, Parcel("msg_2", (ONE,)), "words", now.subtract(hours=1))
-    body, old = (one.decode() for one in sink.bodies)
+        both = WebhookConfig(url=sink.url, secret=f"{other} {SECRET}")
+        await deliver(Doors(out), both, Parcel("msg_3", (ONE,)), "words", now)
+    body, old, last = (one.decode() for one in sink.bodies)
     good = {"secret": SECRET, "body": body, "headers": sink.headers[0]}
-    other = f"whsec_{base64.b64encode(b'x' * 32).decode()}"
+    replaced = {"body": last, "headers": sink.headers[2]}
     answers = ask(
         tmp_path,
         good,
@@ -70,5 +73,7 @@ async def test_the_receiver_of_the_guide_takes_what_we_sign_and_nothing_else(tmp
         good | {"secret": other},
         good | {"headers": {**sink.headers[0], "webhook-id": "msg_9"}},
         {"secret": SECRET, "body": old, "headers": sink.headers[1]},
+        replaced | {"secret": SECRET},
+        replaced | {"secret": other},
     )
-    assert answers == ["msg_1", "refused", "refused", "refused", "refused"]
+    assert answers == ["msg_1", "refused", "refused", "refused", "refused", "msg_3", "msg_3"]

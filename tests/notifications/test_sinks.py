@@ -104,6 +104,12 @@ async def test_slack_gets_text_by_its_webhook_and_a_thread_a_cycle_by_its_bot(
     sink.answers = [(200, {}, '{"ok": false, "error": "msg_too_long"}')]
     with pytest.raises(RefusedError, match="msg_too_long"):
         await deliver(Doors(out), bot, PARCEL, said, NOW)
+    sink.answers = [(200, {}, '{"ok": false, "error": "restricted_action_read_only_channel"}')]
+    with pytest.raises(AwayError, match="restricted_action"):
+        await deliver(Doors(out), bot, PARCEL, said, NOW)
+    sink.answers = [(200, {}, '{"ok": false, "error": "thread_not_found"}')]
+    assert await deliver(Doors(out), bot, PARCEL, said, NOW, "2.0001") == f"{len(sink.got)}.0001"
+    assert ["thread_ts" in one for one in sink.got[-2:]] == [True, False]  # its first message was deleted
 
 
 @pytest.mark.parametrize(
@@ -141,6 +147,37 @@ async def test_a_mail_reaches_all_recipients_with_one_id(tmp_path: Path, out: Ou
         await deliver(Doors(out), config, PARCEL, "x", NOW)
     with pytest.raises(AwayError, match="does not send through Apprise"):
         await deliver(Doors(out), AppriseConfig(url="discord://a/b"), PARCEL, "x", NOW)
+
+
+async def test_who_of_several_is_refused_for_now_gets_it_later_and_the_others_no_second_one(
+    tmp_path: Path, out: Outbound
+) -> None:
+    async with mail_server(tmp_path) as server:
+        mailing = Mailing(Smtp(server.server()), read_sender("hibernator@company.com"), "company.com")
+        doors, config = Doors(out, mailing), EmailConfig(to=("bob@company.com", "carol@company.com"))
+
+        async def send(parcel: str, seconds: float) -> None:
+            at = NOW.add(seconds=seconds)
+            await deliver(doors, config, structs.replace(PARCEL, id=parcel), "x", at)
+
+        server.recipients["carol@company.com"] = "450 4.7.1 greylisted"
+        for seconds in (0, 5):
+            with pytest.raises(AwayError, match=r"carol@company\.com: the address was refused: 450"):
+                await send("msg_1", seconds)
+        server.recipients.clear()
+        await send("msg_1", 15)
+        assert [to for _, to in server.envelopes] == ["bob@company.com", "carol@company.com"]
+
+        server.recipients["carol@company.com"] = "452 4.2.2 mailbox full"
+        with pytest.raises(AwayError, match="mailbox full"):
+            await send("msg_2", 100)
+        for parcel in ("msg_2", "msg_3"):  # after an hour she keeps nothing waiting
+            with pytest.raises(RefusedError, match=r"carol@company\.com: .*; the others got it"):
+                await send(parcel, 3800)
+        server.recipients["carol@company.com"] = "550 5.1.1 no such user"
+        with pytest.raises(RefusedError, match="550"):
+            await send("msg_4", 3900)
+        assert [to for _, to in server.envelopes[2:]] == ["bob@company.com"] * 3
 
 
 async def test_mail_goes_to_no_domain_that_is_not_allowed(tmp_path: Path, out: Outbound) -> None:

@@ -28,7 +28,7 @@ _SHOWN: Final = frozenset({"asked", "reminder-half", "reminder-hour", "outcome"}
 
 
 class Transport(Protocol):
-    async def deliver(self, message: EmailMessage, sender: str, recipient: str) -> None:
+    async def deliver(self, message: EmailMessage, sender: str, recipient: str) -> object:
         """Hand a mail to a server; raises RefusedError or AwayError."""
 
 

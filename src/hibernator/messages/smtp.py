@@ -10,6 +10,7 @@ a server that is away, that says 4xx, or that takes nothing from us at all, whic
 
 import asyncio
 import ssl
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from email.errors import HeaderParseError
@@ -97,8 +98,10 @@ class Smtp:
         self._server = server
         self._longest = longest
 
-    async def deliver(self, message: EmailMessage, sender: str, *recipients: str) -> None:
-        """Hand it over once for all of them; who of several is refused misses it."""
+    async def deliver(
+        self, message: EmailMessage, sender: str, *recipients: str
+    ) -> Mapping[str, RefusedError | AwayError]:
+        """Hand it over once for all of them; of several, those who were refused while others were not."""
         try:
             content = message.as_bytes()
             "".join(recipients).encode("ascii")
@@ -107,12 +110,13 @@ class Smtp:
         try:
             async with asyncio.timeout(self._longest) as limit, self._connection() as connection:
                 await self._log_in(connection)
-                await connection.sendmail(sender, list(recipients), content)
+                refused, _ = await connection.sendmail(sender, list(recipients), content)
                 limit.reschedule(None)  # it was taken, whatever comes now
                 await _take_leave(connection)
+                return {one: _of_recipient(found.code, found.message) for one, found in refused.items()}
         except aiosmtplib.SMTPRecipientsRefused as error:
             first = error.recipients[0]
-            raise _outcome(first.code, f"the address was refused: {first.code} {first.message}") from error
+            raise _of_recipient(first.code, first.message) from error
         except aiosmtplib.SMTPDataError as error:
             raise _outcome(error.code, f"the server said {error.code} {error.message}") from error
         except aiosmtplib.SMTPResponseException as error:
@@ -165,7 +169,11 @@ async def _take_leave(connection: aiosmtplib.SMTP) -> None:
     connection.close()
 
 
-def _outcome(code: int, words: str) -> Exception:
+def _of_recipient(code: int, said: str) -> RefusedError | AwayError:
+    return _outcome(code, f"the address was refused: {code} {said}")
+
+
+def _outcome(code: int, words: str) -> RefusedError | AwayError:
     return RefusedError(_fitted(words)) if code >= _FAILURE else AwayError(_fitted(words))
 
 

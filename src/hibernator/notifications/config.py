@@ -27,6 +27,7 @@ _HIDDEN: Final = "•••"
 _BETWEEN: Final = re.compile(r"[\s/&=:;,@?#\"']+")
 PREFIX: Final = "whsec_"
 _SIGNING: Final = "write it as whsec_ and 24 to 64 bytes in base64: whsec_$(openssl rand -base64 32)"
+_MOST_KEYS: Final = 4
 _KEY_SIZES: Final = range(24, 65)  # bytes
 
 
@@ -51,7 +52,11 @@ class TelegramConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class WebhookConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     url: _Text
     headers: Annotated[dict[_HeaderName, _HeaderValue], msgspec.Meta(max_length=50)] = {}
-    secret: _Text = ""
+    secret: _Text = ""  # or two, with a space between them, while it is replaced
+
+    @property
+    def keys(self) -> tuple[bytes, ...]:
+        return tuple(map(signing_key, self.secret.split()))
 
 
 class EmailConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -130,8 +135,8 @@ def _stripped(value: Any) -> Any:
 def _check_webhook(found: WebhookConfig) -> None:
     if framing := sorted(_FRAMING & {name.lower() for name in found.headers}):
         raise ConfigError(f"headers has {framing[0]}, which the connection needs for itself: remove it")
-    if found.secret:
-        signing_key(found.secret)
+    if len(found.keys) > _MOST_KEYS:
+        raise ConfigError(f"secret holds more than {_MOST_KEYS}, with spaces between them")
 
 
 def signing_key(secret: str) -> bytes:

@@ -322,7 +322,7 @@ class Courier:
     def _thread(self, parcel: Parcel, ts: str) -> SlackThread | None:
         is_bot = isinstance(self._config, SlackConfig) and self._config.token
         key = _key(parcel)
-        known = any(one.key == key for one in self._ledger.sink(self._sink.name).threads)
+        known = any((one.key, one.ts) == (key, ts) for one in self._ledger.sink(self._sink.name).threads)
         return SlackThread(key=key, ts=ts) if is_bot and ts and key and not known else None
 
     def _count(self, result: str, why: str = "") -> None:

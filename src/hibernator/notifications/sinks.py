@@ -5,8 +5,8 @@ secret: what a server answered passes through `config.hide` before anybody sees 
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import format_datetime
@@ -29,7 +29,6 @@ from hibernator.notifications.config import (
     SlackConfig,
     TelegramConfig,
     WebhookConfig,
-    signing_key,
 )
 from hibernator.notifications.occasions import Parcel
 from hibernator.notifications.outbound import Answer, Outbound, json_headers, taken
@@ -42,10 +41,35 @@ _NOT_THERE: Final = (
     "an address is in a domain that mail must not go to: an administrator can add it to "
     "notificationMailDomains"
 )
-_RATE: Final = frozenset({"ratelimited", "rate_limited"})
+# What an administrator of the workspace mends, or time does.
+_SLACK_LATER: Final = (
+    AWAY_ERRORS
+    | TOKEN_ERRORS
+    | {"ratelimited", "rate_limited", "channel_not_found", "not_in_channel", "is_archived"}
+    | {"ekm_access_denied", "is_inactive"}
+)
+_NO_THREAD: Final = frozenset({"cannot_reply_to_message", "message_not_found", "thread_not_found"})
+_GREY: Final = 3600.0  # seconds in which an address of several that is refused for now is waited for
+_MOST_LATE: Final = 1000
 _WRONG: Final = 400
 _UNREADABLE_MARKUP: Final = b"can't parse entities"
 _MENDABLE: Final = re.compile("chat|user|peer|topic|thread|not enough rights", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Latecomers:
+    """Of mails to several: who still has to get one, and who has been refused for how long."""
+
+    missing: dict[str, frozenset[str]] = field(default_factory=dict)  # by the id of the parcel
+    since: dict[str, Instant] = field(default_factory=dict)  # by address, until it takes a mail
+
+    def is_for_now(self, address: str, now: Instant) -> bool:
+        return (now - self.since.setdefault(address, now)).total("seconds") < _GREY
+
+    def forget(self) -> None:
+        for kept in (self.missing, self.since):
+            while len(kept) > _MOST_LATE:
+                del kept[next(iter(kept))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +80,7 @@ class Mailing:
     sender: Address
     domain: str  # of Message-IDs
     to_domains: frozenset[str] = frozenset()  # that may be written to; all when empty
+    late: Latecomers = field(default_factory=Latecomers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +107,7 @@ def markup_of(config: Config) -> str:
 async def deliver(
     doors: Doors, config: Config, parcel: Parcel, text: str, now: Instant, thread: str = ""
 ) -> str:
-    """Hand a parcel over; returns the id of its message in Slack where there is one."""
+    """Hand a parcel over; returns the id of its thread in Slack where there is one."""
     match config:
         case SlackConfig():
             return await _slack(doors.out, config, parcel, text, thread)
@@ -109,8 +134,8 @@ async def _webhook(out: Outbound, config: WebhookConfig, parcel: Parcel, text: s
     headers["Content-Type"], headers["webhook-id"] = CONTENT_TYPE, parcel.id
     stamp = now.timestamp()
     headers["webhook-timestamp"] = str(stamp)
-    if config.secret:
-        headers["webhook-signature"] = signature(signing_key(config.secret), parcel.id, stamp, body)
+    if keys := config.keys:
+        headers["webhook-signature"] = " ".join(signature(key, parcel.id, stamp, body) for key in keys)
     await out.post(config.url, body, headers)
 
 
@@ -128,9 +153,11 @@ async def _slack(out: Outbound, config: SlackConfig, parcel: Parcel, text: str, 
     answer = await out.post(url, msgspec.json.encode(said), headers)
     found = _document(answer.body)
     if found.get("ok"):
-        return str(found.get("ts", ""))
+        return thread or str(found.get("ts", ""))
     code = str(found.get("error", "unknown"))
-    if code in _RATE | AWAY_ERRORS | TOKEN_ERRORS | {"channel_not_found", "not_in_channel", "is_archived"}:
+    if thread and code in _NO_THREAD:
+        return await _slack(out, config, parcel, text, "")  # the first message of the cycle was deleted
+    if code in _SLACK_LATER or code.startswith("restricted_action"):
         raise AwayError(f"Slack refuses it for now: {code}")
     raise RefusedError(f"Slack refuses the message: {code}")
 
@@ -185,7 +212,41 @@ async def _email(
     mail["Message-ID"] = f"<{parcel.id}@{mailing.domain}>"
     mail["Auto-Submitted"] = "auto-generated"
     mail.set_content(text)
-    await mailing.smtp.deliver(mail, mailing.sender.addr_spec, *config.recipients)
+    left = mailing.late.missing.get(parcel.id, frozenset(config.recipients))
+    wanted = [one for one in config.recipients if one in left] or config.recipients
+    missed: Mapping[str, RefusedError | AwayError]
+    try:
+        missed = await mailing.smtp.deliver(mail, mailing.sender.addr_spec, *wanted)
+    except AwayError as error:
+        if error.everyone or parcel.id not in mailing.late.missing:
+            raise
+        missed = dict.fromkeys(wanted, error)
+    _check_missed(mailing.late, parcel, wanted, missed, now)
+
+
+def _check_missed(
+    late: Latecomers,
+    parcel: Parcel,
+    wanted: Sequence[str],
+    missed: Mapping[str, RefusedError | AwayError],
+    now: Instant,
+) -> None:
+    """Some of several did not get it. They get it later, and the others no second one.
+
+    Whose address has been refused for an hour keeps nothing waiting any more, until it takes a mail.
+    """
+    late.missing.pop(parcel.id, None)
+    for one in wanted:
+        if one not in missed:
+            late.since.pop(one, None)
+    waiting = {one for one, why in missed.items() if isinstance(why, AwayError) and late.is_for_now(one, now)}
+    said = "; ".join(f"{one}: {why}" for one, why in missed.items())
+    if waiting:
+        late.missing[parcel.id] = frozenset(waiting)
+        late.forget()
+        raise AwayError(said)
+    if missed:
+        raise RefusedError(f"{said}; the others got it")
 
 
 def _domain(address: str) -> str:
