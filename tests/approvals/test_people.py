@@ -2,12 +2,15 @@
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+from decisions.exception_seen import exception
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.approvals.people import (
     Directory,
     Naming,
     addresses,
+    asker,
     everybody,
     own_groups,
     read_emails,
@@ -15,7 +18,7 @@ from hibernator.approvals.people import (
     read_roles,
 )
 from hibernator.decisions.person import same_human
-from hibernator.decisions.scheduleexception_request import requester_notes
+from hibernator.decisions.scheduleexception_request import VERIFIED_EMAIL, requester_notes
 
 
 @pytest.mark.parametrize(
@@ -133,6 +136,22 @@ def test_the_groups_of_kubernetes_itself_fill_no_role() -> None:
     person = directory.person("bob", ("system:authenticated", "system:masters", "leads"))
     assert person.roles == {"leads"}
     assert person.groups == ("leads",)
+
+
+@pytest.mark.parametrize(
+    ("claims", "groups"),
+    [({}, ("system:masters", "pager duty")), ({VERIFIED_EMAIL: "dora@company.com"}, ())],
+)
+def test_who_asked_has_the_roles_of_their_groups_and_of_their_address(
+    claims: dict[str, str], groups: tuple[str, ...]
+) -> None:
+    members = '["pager duty", dora@company.com]'
+    directory = Directory(roles=read_roles({"on-call": members, "admin": '["system:masters"]'}))
+    asked: ScheduleException = exception()
+    notes = requester_notes("oidc:u-7", claims, groups)
+    asked = replace(asked, metadata=replace(asked.metadata, annotations=notes))
+    assert "on-call" in asker(asked, directory).roles
+    assert "admin" not in asker(asked, directory).roles
 
 
 def test_what_was_noted_down_of_who_asked_is_known_again() -> None:

@@ -22,7 +22,12 @@ from hibernator.admission.policies import (
 from hibernator.api.people import DOORS
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleExceptionStatus
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL
-from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS, VERIFIED_EMAIL
+from hibernator.decisions.scheduleexception_request import (
+    REQUESTED_BY,
+    REQUESTER_CLAIMS,
+    REQUESTER_GROUPS,
+    VERIFIED_EMAIL,
+)
 
 _PUT_BACK: Final = (
     "the webhook that puts it back where a manifest leaves it out does not answer: write it,"
@@ -69,6 +74,7 @@ REQUESTS: Final = Policy(
         "label": metadata("object", "labels", PLAN_LABEL),
         "noted": metadata("object", "annotations", REQUESTER_CLAIMS),
         "claims": "variables.noted == '' ? [] : variables.noted.split('\\n')",
+        "groups": metadata("object", "annotations", REQUESTER_GROUPS),
         "isFirst": "variables.by != '' && variables.was == ''",
         # The web process asks for people who have logged in, and never in its own name.
         "isForAPerson": "variables.isWeb && variables.by != '' && !variables.by.startsWith('system:')",
@@ -101,6 +107,14 @@ REQUESTS: Final = Policy(
             f"variables.isFirst || {IS_NEW}"
             f" || variables.noted == {metadata('oldObject', 'annotations', REQUESTER_CLAIMS)}",
             f"The annotation {REQUESTER_CLAIMS} says who asked for this, and never changes; {_PUT_BACK}",
+        ),
+        Check(
+            f"!variables.isFirst ? variables.groups == ({IS_NEW} ? '' :"
+            f" {metadata('oldObject', 'annotations', REQUESTER_GROUPS)})"
+            " : variables.groups == '' || variables.groups.split('\\n').all(group, (variables.isWeb"
+            " || group in request.userInfo.?groups.orValue([])) && !group.startsWith('system:'))",
+            f"The annotation {REQUESTER_GROUPS} must have groups of the requester, none of Kubernetes itself"
+            f" (system:*), and never changes; {_PUT_BACK}",
         ),
         Check(
             "!variables.needed || variables.wasNeeded || variables.by != ''",

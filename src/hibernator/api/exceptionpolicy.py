@@ -89,7 +89,11 @@ class Relief(Model):
     ] = None
     requester_roles: Annotated[
         tuple[Role, ...],
-        says("The requester has one of these roles.", maxItems=MOST_NAMED, x_kubernetes_list_type="set"),
+        says(
+            "The requester has one of these roles, also by a group.",
+            maxItems=MOST_NAMED,
+            x_kubernetes_list_type="set",
+        ),
     ] = ()
     wakes_only: Annotated[
         bool, says("It is of type `suspend`, which wakes workloads and puts none to sleep.", default=False)

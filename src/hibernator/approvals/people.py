@@ -25,6 +25,7 @@ from hibernator.decisions.scheduleexception_request import (
     VERIFIED_EMAIL,
     requester,
     requester_claims,
+    requester_groups,
     voters,
 )
 from hibernator.kube.client import Client
@@ -107,6 +108,11 @@ class Directory:
         """A person who logged in at the web process: the address is the one that the issuer vouches for."""
         return self._person(user, known_by.email, own_groups(groups), {})
 
+    def asking(self, user: str, groups: Iterable[str], claims: Mapping[str, str]) -> Person:
+        """Who asked for something, by what was noted down of their log-in."""
+        email = claims.get(VERIFIED_EMAIL) or self.email(user, claims)
+        return self._person(user, email, own_groups(groups), claims)
+
     def entered(self, user: str, entry: Approval | Rejection) -> Person:
         """Who wrote an entry: the policies let only the web process write `knownBy`."""
         if entry.known_by and entry.channel in DOORS:
@@ -155,9 +161,8 @@ def everybody(exception: ScheduleException, directory: Directory) -> dict[str, P
 
 def asker(exception: ScheduleException, directory: Directory) -> Person:
     """Who asked for an exception, by their own hand or through the web process."""
-    user, claims = requester(exception), requester_claims(exception)
-    person = directory.person(user, extra=claims)
-    return replace(person, email=claims[VERIFIED_EMAIL]) if VERIFIED_EMAIL in claims else person
+    claims, groups = requester_claims(exception), requester_groups(exception)
+    return directory.asking(requester(exception), groups, claims)
 
 
 def decider(status: RemediationApprovalRequestStatus, directory: Directory) -> Person:

@@ -214,7 +214,7 @@ def create(
         overridden = await session.client.get(PLANS, plan, session.namespace)
         zone = overridden.spec.schedule.timezone
         me = await who_am_i(session.client, Directory())
-        notes = requester_notes(me.user, dict(me.extra))
+        notes = requester_notes(me.user, dict(me.extra), me.groups)
         document, begin, end = ready.document(zone, asked_at, notes)
         _check(document)
         if not draft:

@@ -37,7 +37,7 @@ async def request(
     zone = plan.spec.schedule.timezone
     _, until = period(zone, now)
     me = await who_am_i(session.client, Directory())
-    notes = requester_notes(me.user, dict(me.extra))
+    notes = requester_notes(me.user, dict(me.extra), me.groups)
     body = at_once(plan, wish, now, until, reason, notes)
     made = await session.client.create(EXCEPTIONS, body, session.namespace)
     when = shown_with_distance(until, zone, now)

@@ -1,6 +1,6 @@
 """A ScheduleException in the words of the approval machine, and back."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -23,6 +23,7 @@ from hibernator.decisions.person import Person
 # Stamped by admission from the authenticated user, and refused by it where someone wrote anything else.
 REQUESTED_BY: Final = f"{DOMAIN}/requested-by"
 REQUESTER_CLAIMS: Final = f"{DOMAIN}/requester-claims"  # the addresses that came with the log-in
+REQUESTER_GROUPS: Final = f"{DOMAIN}/requester-groups"  # which a role in `unless` may go by
 VERIFIED_EMAIL: Final = f"{DOMAIN}/email"  # the claim of who asked through the web process
 
 
@@ -50,10 +51,19 @@ def requester_claims(exception: ScheduleException) -> dict[str, str]:
     return {key: value for key, _, value in (line.partition("=") for line in lines if line)}
 
 
-def requester_notes(user: str, claims: Mapping[str, str]) -> dict[str, str]:
+def requester_groups(exception: ScheduleException) -> tuple[str, ...]:
+    """The groups of who asked, one on each line."""
+    return tuple(filter(None, exception.metadata.annotations.get(REQUESTER_GROUPS, "").split("\n")))
+
+
+def requester_notes(user: str, claims: Mapping[str, str], groups: Iterable[str] = ()) -> dict[str, str]:
     """The annotations of what someone asks for."""
-    lines = "\n".join(f"{key}={value}" for key, value in claims.items())
-    return {REQUESTED_BY: user} | ({REQUESTER_CLAIMS: lines} if lines else {})
+    notes = {
+        REQUESTED_BY: user,
+        REQUESTER_CLAIMS: "\n".join(f"{key}={value}" for key, value in claims.items()),
+        REQUESTER_GROUPS: "\n".join(group for group in groups if "\n" not in group),
+    }
+    return {key: said for key, said in notes.items() if said or key == REQUESTED_BY}
 
 
 def needs_approval(exception: ScheduleException) -> bool:

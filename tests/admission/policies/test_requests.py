@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL
-from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS
+from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS, REQUESTER_GROUPS
 from support.policed import ALICE, BOB, MALLORY, Room, wish
 
 
@@ -70,6 +70,24 @@ async def test_what_is_known_of_who_asks_never_changes(room: Room, claims: str) 
             said = await user.refused("patch", name, {"metadata": {"annotations": change}})
             assert f"The annotation {REQUESTER_CLAIMS} says who asked for this, and never changes" in said
     room(ALICE).patch(name, {"spec": {"draft": False}})  # from another log-in of the same name
+
+
+@pytest.mark.parametrize("groups", ["on-call", "shop\non-call", "system:authenticated"])
+async def test_no_one_claims_a_group_that_is_not_theirs_to_ask_in(room: Room, groups: str) -> None:
+    """Else nobody would have to agree, where a policy relieves those on call."""
+    alice, document = room(ALICE, "shop"), wish("grouped")
+    forged = wish("grouped")
+    forged["metadata"]["annotations"][REQUESTER_GROUPS] = groups
+    assert f"{REQUESTER_GROUPS} must have groups of the requester" in await alice.refused("create", forged)
+    unsigned = wish("grouped", None, approvalRequired=False, approverEmails=[])
+    unsigned["metadata"]["annotations"] = {REQUESTER_GROUPS: "shop"}
+    assert "must have groups of the requester" in await alice.refused("create", unsigned)
+    document["metadata"]["annotations"][REQUESTER_GROUPS] = "shop"
+    alice.create(document)
+    for change in ({REQUESTER_GROUPS: groups}, {REQUESTER_GROUPS: None}):
+        said = await room(ALICE, "on-call").refused("patch", "grouped", {"metadata": {"annotations": change}})
+        assert "and never changes" in said
+    room(ALICE).kubectl("delete", "schedex", "grouped")
 
 
 async def test_who_makes_a_request_of_no_ones_exception_says_who_they_are(room: Room) -> None:

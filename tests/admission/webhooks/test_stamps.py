@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL
-from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS
+from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS, REQUESTER_GROUPS
 from support.operators import Running
 from support.policed import ALICE, BOB, MALLORY, Room, Somebody, wish, yes
 
@@ -31,13 +31,14 @@ def stamps(room: Room, name: str) -> dict[str, Any]:
 
 
 async def test_who_asks_is_noted_down_with_the_addresses_of_their_log_in(room: Room, up: Running) -> None:
-    alice = room(ALICE, mail="a@x.example", upn="b@x.example", team="shop")
+    alice = room(ALICE, "on-call", "night shift", mail="a@x.example", upn="b@x.example", team="shop")
     name = await asked(up, alice, wish("noted", None))
     found = stamps(room, name)
     assert (found["by"], set(found["claims"].splitlines())) == (
         ALICE,
         {"mail=a@x.example", "upn=b@x.example"},
     )
+    assert room.get(name)["metadata"]["annotations"][REQUESTER_GROUPS] == "on-call\nnight shift"
     named = await asked(up, room(ALICE, mail="a@x.example"), wish("named", ALICE))
     assert stamps(room, named)["claims"] == "mail=a@x.example"
     forged = wish("forged", None, claims="mail=bob@company.com")

@@ -313,7 +313,8 @@ def test_annotations_that_no_controller_reads_are_not_kept(news: str) -> None:
 def test_all_annotations_that_controllers_read_are_kept() -> None:
     assert {
         *(journal.CHANGED_BY, journal.RETRIED_BY, hibernateplan_case.RETRY, hibernateplan_case.LEAVE_ASLEEP),
-        *(request.REQUESTED_BY, request.REQUESTER_CLAIMS, staying.EXCLUDE, staying.FORCE_AWAKE),
+        *(request.REQUESTED_BY, request.REQUESTER_CLAIMS, request.REQUESTER_GROUPS),
+        *(staying.EXCLUDE, staying.FORCE_AWAKE),
         *(sleepmark.MARK, sleepmark.TRACE, scaling.KEDA_PAUSED_REPLICAS),
         *(scaler_mark.BEFORE, scaler_mark.ANNOTATION, conversion.ANNOTATION),
     } == READ

@@ -15,12 +15,17 @@ from hibernator.approvals.people import addresses, own_groups
 from hibernator.decisions.hibernateplan_case import RETRY
 from hibernator.decisions.journal import CHANGED_BY, RETRIED_BY, note
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL
-from hibernator.decisions.scheduleexception_request import REQUESTED_BY, REQUESTER_CLAIMS, requester_notes
+from hibernator.decisions.scheduleexception_request import (
+    REQUESTED_BY,
+    REQUESTER_CLAIMS,
+    REQUESTER_GROUPS,
+    requester_notes,
+)
 
 PATH: Final = "/stamp"
 
 _DECISIONS: Final = frozenset({"Approved", "Rejected"})
-_ASKED: Final = (REQUESTED_BY, REQUESTER_CLAIMS)
+_ASKED: Final = (REQUESTED_BY, REQUESTER_CLAIMS, REQUESTER_GROUPS)
 _ENTRIES: Final = {"approvals": "approvedBy", "rejections": "rejectedBy"}
 
 Document = Mapping[str, Any]
@@ -63,7 +68,7 @@ def _asked(new: Document, old: Document, user: UserInfo) -> dict[str, str]:
     written, was = _part(new, "annotations"), _part(old, "annotations")
     kept = {key: was[key] for key in _ASKED if was.get(key) and not written.get(key)}
     if not was.get(REQUESTED_BY) and _is_asked_for(new, old):
-        notes = requester_notes(user.username, addresses(user.extra))
+        notes = requester_notes(user.username, addresses(user.extra), own_groups(user.groups))
         is_theirs = written.get(REQUESTED_BY) in {None, "", user.username}
         kept |= {key: said for key, said in notes.items() if is_theirs and not written.get(key)}
     return kept

@@ -6,6 +6,7 @@ import structlog
 
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
+from hibernator.approvals.people import own_groups
 from hibernator.decisions.scheduleexception_request import VERIFIED_EMAIL, requester_notes
 from hibernator.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, Invalid
 from hibernator.web.identity import Identity
@@ -45,7 +46,7 @@ async def check(site: Site, who: Identity, namespace: str) -> None:
 
 def notes(who: Identity) -> dict[str, str]:
     """Who asks, as the log-in vouched for them."""
-    return requester_notes(who.username, {VERIFIED_EMAIL: who.email})
+    return requester_notes(who.username, {VERIFIED_EMAIL: who.email}, own_groups(who.groups))
 
 
 async def file(site: Site, who: Identity, document: dict[str, Any], namespace: str) -> ScheduleException:
