@@ -1,6 +1,7 @@
 """`hibernator why`: which plan or scaler covers a workload, why it is as it is, and until when."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -17,9 +18,9 @@ def scene(crds: ClusterInTest, namespace: str) -> PlanScene:
     return PlanScene(crds, namespace)
 
 
-async def why(scene: PlanScene, word: str) -> Ran:
+async def why(scene: PlanScene, word: str, *options: str) -> Ran:
     place = f"--kubeconfig={scene.cluster.kubeconfig}", "-n", scene.namespace
-    return await asyncio.to_thread(hibernator, "why", word, *place)
+    return await asyncio.to_thread(hibernator, "why", word, *options, *place)
 
 
 async def test_a_sleeping_workload_names_its_plan_and_when_it_wakes(scene: PlanScene) -> None:
@@ -28,6 +29,8 @@ async def test_a_sleeping_workload_names_its_plan_and_when_it_wakes(scene: PlanS
     async with scene.operator(ManualClock(EVENING)) as run:
         await run.until(lambda: scene.phase() == "Hibernated")
         told = await why(scene, "deploy/web")
+        scene.create(workload(name="new", replicas=1))
+        assert "  awake    It was woken, created or kept awake since" in (await why(scene, "deploy/new")).out
     assert told.code == Exit.OK, told.err
     first, second, *rest = told.out.splitlines()
     assert first == f"Deployment {scene.namespace}/web has 0 replicas"
@@ -62,3 +65,47 @@ async def test_what_is_not_there_is_told_with_what_is_near(scene: PlanScene) -> 
     assert "Did you mean web?" in (await why(scene, "deploy/webb")).err
     assert (await why(scene, "web")).code == Exit.USAGE
     assert "is not a kind that this cluster can scale" in (await why(scene, "pod/web")).err
+
+
+def limited(scene: PlanScene) -> list[dict[str, Any]]:
+    """What `view` gives a developer in one namespace of a cluster without KEDA."""
+    rules = [
+        {"apiGroups": [group], "resources": resources, "verbs": ["get", "list"]}
+        for group, resources in (
+            ("apps", ["deployments"]),
+            ("hibernator.ardikabs.com", ["hibernateplans", "scheduleexceptions"]),
+            ("kyklos.io", ["timewindowscalers"]),
+        )
+    ]
+    return [
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "Role",
+            "metadata": {"name": "dev", "namespace": scene.namespace},
+            "rules": rules,
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": "dev", "namespace": scene.namespace},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "dev"},
+            "subjects": [{"kind": "User", "name": "dev"}],
+        },
+    ]
+
+
+async def test_a_developer_who_sees_one_namespace_only_is_told_of_its_plan(scene: PlanScene) -> None:
+    scene.create(workload(replicas=2))
+    by_label = workloads("all", scene.namespace)
+    by_label["parameters"]["namespace"] = {"selector": {"team": "shop"}}
+    scene.create(plan(workloads("shop", scene.namespace)), plan(by_label, name="labels"))
+    await asyncio.to_thread(scene.apply, *limited(scene))
+    told = (await why(scene, "deploy/web", "--as", "dev")).out.splitlines()
+    assert told[1:] == [
+        f"HibernatePlan {scene.namespace}/nights covers it, and is not looked at yet.",
+        (
+            f"You may not see which namespaces HibernatePlan {scene.namespace}/labels selects: "
+            "it may cover it, too."
+        ),
+        "You may not see plans in other namespaces, which may cover it, too.",
+    ]

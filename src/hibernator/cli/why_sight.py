@@ -1,26 +1,28 @@
 """The input of `hibernator why`: a workload, and the plans, exceptions and scalers that cover it."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from whenever import Instant
 
+from hibernator.api.core import NAMESPACES
 from hibernator.api.hibernateplan import PLANS, HibernatePlan, Target
+from hibernator.api.parameters import WorkloadScalerParameters
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
 from hibernator.cli.exits import CliError, Exit
-from hibernator.cli.plan_preview import job_of
 from hibernator.decisions.scaling import Workload
 from hibernator.decisions.sleepmark import Mark, read_mark
 from hibernator.decisions.staying import EXCLUDE, asked_for, problem
-from hibernator.executors.protocol import ExecutorError, Job
+from hibernator.executors.protocol import ExecutorError
 from hibernator.executors.reach import Reach
-from hibernator.executors.workloads.kinds import Sort, sort_of, workload_of
-from hibernator.executors.workloads.scaler import WorkloadScaler
+from hibernator.executors.workloads.kinds import Anything, Sort, is_finished, sort_of, workload_of
+from hibernator.executors.workloads.scaler import parameters_of, selector_text
 from hibernator.kube.client import Client
 from hibernator.kube.errors import ApiError, Forbidden, NotFound
 
+_OPERATOR: Final = "hibernator-system"  # its own namespace, which no plan touches
 _SHORT: Final = {"deploy": "Deployment", "sts": "StatefulSet", "ds": "DaemonSet", "cj": "CronJob"}
 
 
@@ -45,6 +47,7 @@ class Sight:
     plans: tuple[Covering, ...]
     scalers: tuple[TimeWindowScaler, ...]
     hidden: bool  # there may be plans that the user may not read
+    unsure: tuple[str, ...]  # plans of which the user may not see what they select
 
 
 def named(word: str) -> tuple[str, str]:
@@ -65,8 +68,15 @@ async def look(client: Client, kind: str, name: str, namespace: str) -> Sight:
     mark = read_mark(found.metadata.annotations)
     excluded = found.metadata.annotations.get(EXCLUDE) == "true"
     plans, hidden = await _plans(client, namespace)
-    key = f"{sort.label}/{namespace}/{name}"
-    covering = [plan async for plan in _covering(client, plans, key, mark)]
+    covering: list[HibernatePlan] = []
+    unsure: list[str] = []
+    for plan in plans:
+        own = f"{plan.metadata.namespace}/{plan.metadata.name}"
+        try:
+            if (mark and mark.plan == own) or await _covers(client, plan, sort, found):
+                covering.append(plan)
+        except Forbidden:
+            unsure.append(own)
     scalers = await client.list(SCALERS, namespace)
     return Sight(
         sort.kind.kind,
@@ -80,6 +90,7 @@ async def look(client: Client, kind: str, name: str, namespace: str) -> Sight:
         tuple([Covering(plan, await _exceptions(client, plan)) for plan in covering]),
         tuple(one for one in scalers if _targets(one, sort, name)),
         hidden,
+        tuple(unsure),
     )
 
 
@@ -107,35 +118,44 @@ async def _plans(client: Client, namespace: str) -> tuple[list[HibernatePlan], b
         return await client.list(PLANS, namespace), True
 
 
-async def _covering(
-    client: Client, plans: list[HibernatePlan], key: str, mark: Mark | None
-) -> AsyncIterator[HibernatePlan]:
-    scaler = WorkloadScaler(_Here(client), Reach("hibernator-system"))
-    for plan in plans:
-        own = f"{plan.metadata.namespace}/{plan.metadata.name}"
-        if (mark and mark.plan == own) or await _covers(scaler, plan, key):
-            yield plan
-
-
-@dataclass(frozen=True, slots=True)
-class _Here:
-    """The one cluster that is looked at."""
-
-    here: Client
-
-    async def client(self, job: Job) -> Client:
-        del job
-        return self.here
-
-
-async def _covers(scaler: WorkloadScaler, plan: HibernatePlan, key: str) -> bool:
+async def _covers(client: Client, plan: HibernatePlan, sort: Sort, found: Anything) -> bool:
+    """Whether one of its targets is about this workload, asked with no more rights than `view` gives here."""
+    if found.metadata.annotations.get(EXCLUDE) == "true" or is_finished(sort, found):
+        return False
     for target in _local(plan):
         try:
-            if any(item.key == key for item in await scaler.discover(job_of(plan, target))):
-                return True
-        except (ExecutorError, ApiError):
+            wanted = parameters_of(target)
+        except ExecutorError:
             continue  # the plan itself says in its status what is wrong with this target
+        names = wanted.included_groups
+        if any([await _is(client, sort, name) for name in names]) and await _chooses(
+            client, wanted, sort, found
+        ):
+            return True
     return False
+
+
+async def _is(client: Client, sort: Sort, name: str) -> bool:
+    try:
+        return await sort_of(client, name) == sort
+    except (ExecutorError, ApiError):
+        return False  # a custom kind that is not there, or not to be read: `sort` was read
+
+
+async def _chooses(client: Client, wanted: WorkloadScalerParameters, sort: Sort, found: Anything) -> bool:
+    """Whether its namespace and its labels are those that the target selects."""
+    name, namespace = found.metadata.name, found.metadata.namespace
+    if not Reach(_OPERATOR).covers(namespace):
+        return False
+    if namespace not in wanted.namespace.literals:
+        if not wanted.namespace.selector:
+            return False
+        labels = (await client.get(NAMESPACES, namespace)).metadata.labels
+        if any(labels.get(key) != value for key, value in wanted.namespace.selector.items()):
+            return False
+    selector = selector_text(wanted.workload_selector)
+    by_name = f"metadata.name={name}"
+    return bool(await client.list(sort.kind, namespace, label_selector=selector, field_selector=by_name))
 
 
 def _local(plan: HibernatePlan) -> Iterator[Target]:

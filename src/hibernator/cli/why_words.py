@@ -8,6 +8,7 @@ from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.timewindowscaler import TimeWindowScaler
 from hibernator.cli.why_sight import Covering, Sight
 from hibernator.decisions.conditions import find
+from hibernator.decisions.hibernateplan_words import WOKEN_BY_OTHERS
 from hibernator.decisions.scheduleexception_request import requester
 from hibernator.decisions.sleepmark import ASLEEP_AT
 from hibernator.decisions.staying import FORCE_AWAKE
@@ -31,7 +32,14 @@ def lines(sight: Sight, now: Instant, cluster: str = "") -> Iterator[str]:
     for scaler in sight.scalers:
         yield from _scaler(scaler, now)
     if not sight.plans and not sight.scalers and not sight.mark:
-        yield "No plan and no scaler covers it: whatever its size is, Hibernator did not set it."
+        unseen = sight.hidden or sight.unsure
+        yield (
+            "No plan and no scaler that you may see covers it."
+            if unseen
+            else "No plan and no scaler covers it: whatever its size is, Hibernator did not set it."
+        )
+    for plan in sight.unsure:
+        yield f"You may not see which namespaces HibernatePlan {plan} selects: it may cover it, too."
     if sight.hidden:
         yield "You may not see plans in other namespaces, which may cover it, too."
 
@@ -71,6 +79,8 @@ def _plan(sight: Sight, covering: Covering, now: Instant) -> Iterator[str]:
     if ready and ready.message:
         yield f"  why      {ready.message}"
     yield from (f"  target   {message}" for message in _target_messages(sight, plan))
+    if not asleep and _should_sleep(sight, plan):
+        yield f"  awake    {_awake_all_the_same(sight, plan, now)}"
     for one in covering.exceptions:
         who = requester(one) or "an unknown user"
         reason = f": {one.spec.reason}" if one.spec.reason else ""
@@ -78,6 +88,22 @@ def _plan(sight: Sight, covering: Covering, now: Instant) -> Iterator[str]:
         yield f"  override {one.metadata.name} ({one.spec.type}) by {who}, until {until}{reason}"
     if following := plan.status.next_transition:
         yield f"  until    {shown_with_distance(following.at, zone, now)}, then {following.to}"
+
+
+def _should_sleep(sight: Sight, plan: HibernatePlan) -> bool:
+    """Whether it runs while its plan sleeps, and none of its replicas are to run on."""
+    if plan.status.phase != "Hibernated" or sight.excluded or not sight.workload.replicas:
+        return False
+    return not any(target.parameters.get("sleepReplicas") for target in plan.spec.targets)
+
+
+def _awake_all_the_same(sight: Sight, plan: HibernatePlan, now: Instant) -> str:
+    if sight.awake_until and sight.awake_until > now:
+        return "By its annotation."
+    woken = find(plan.status.conditions, WOKEN_BY_OTHERS)
+    if woken and woken.status == "True" and f"/{sight.namespace}/{sight.name}" in woken.message:
+        return woken.message
+    return "It was woken, created or kept awake since the plan fell asleep. The plan covers its next night."
 
 
 def _target_messages(sight: Sight, plan: HibernatePlan) -> Iterator[str]:

@@ -89,7 +89,7 @@ class WorkloadScaler(Executor):
         self._reach = reach
 
     async def discover(self, job: Job) -> tuple[Item, ...]:
-        selector = selector_text(_parameters(job.target).workload_selector)
+        selector = selector_text(parameters_of(job.target).workload_selector)
         return await self._everywhere(
             job, lambda client, namespace, sorts: _items(client, namespace, sorts, selector, job)
         )
@@ -138,7 +138,7 @@ class WorkloadScaler(Executor):
         self, job: Job, look: Callable[[Client, str, Sequence[Sort]], Awaitable[list[Item]]]
     ) -> tuple[Item, ...]:
         """What a look at each namespace of the target finds, in the order of the keys."""
-        wanted = _parameters(job.target)
+        wanted = parameters_of(job.target)
         client = await self._clusters.client(job)
         turns = asyncio.Semaphore(_LISTS)
 
@@ -173,7 +173,7 @@ async def _items(
     client: Client, namespace: str, sorts: Iterable[Sort], selector: str, job: Job
 ) -> list[Item]:
     scaled = {_scales(one): one for one in await _scaled_objects(client, namespace)}
-    wanted = _parameters(job.target).sleep_replicas
+    wanted = parameters_of(job.target).sleep_replicas
     sized = await _autoscaled(client, namespace) if wanted else frozenset()
     items: list[Item] = []
     for sort in sorts:
@@ -292,7 +292,7 @@ def _usual_item(sort: Sort, found: Anything, scaled: ScaledObject | None, job: J
     return replace(item, awake_until=stays.until, note=stays.why) if stays else item
 
 
-def _parameters(target: Target) -> WorkloadScalerParameters:
+def parameters_of(target: Target) -> WorkloadScalerParameters:
     found = parameters(target)
     if not isinstance(found, WorkloadScalerParameters):
         raise Permanent(f"The target {target.name} is not of type workloadscaler.")
