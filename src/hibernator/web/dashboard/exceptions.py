@@ -1,7 +1,7 @@
 """The exceptions, as a table and as a calendar of four weeks."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Final
 
 from starlette.datastructures import QueryParams
@@ -22,6 +22,7 @@ CALENDAR: Final = "/exceptions/calendar"
 STATES: Final = ("Draft", "Pending", "Approved", "Active", "Expired", "Rejected", "Cancelled")
 _WEEKS: Final = 4
 _A_DAY: Final = 4  # exceptions in a day of the calendar; the others are counted
+_MOMENT: Final = timedelta.resolution  # until midnight is not on the next day
 _OVER: Final = frozenset({"Rejected", "Cancelled"})
 
 
@@ -84,7 +85,7 @@ def calendar(rows: Sequence[ExceptionRow], first: Date, now: Instant) -> tuple[C
     """Four weeks from a day on, each day with the exceptions that hold on it."""
     today = now.to_tz("UTC").date()
     held = sorted((row for row in rows if row.state not in _OVER), key=lambda row: (row.valid_from, row.name))
-    spans = [(_date(row.valid_from), _date(row.valid_until), row) for row in held]
+    spans = [(_date(row.valid_from), _date(row.valid_until - _MOMENT), row) for row in held]
     days = []
     for number in range(7 * _WEEKS):
         date = first.add(days=number)

@@ -7,7 +7,7 @@ plans computes only what is new.
 import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from whenever import Instant, TimeDelta
@@ -98,11 +98,22 @@ class Lanes:
         if kept is None or not kept.is_of(plan, exceptions, now):
             began, resource = _midnight(now), resource_of(plan, exceptions)
             found: _Day = resource.timeline.between(began, began + DAY + DAY) if resource else ()
+            found = _followed(plan, found)
             kept = self._days[plan.metadata.uid] = _Kept(plan, exceptions, began, found)
             self._days.move_to_end(plan.metadata.uid)
             if len(self._days) > _MOST:
                 self._days.popitem(last=False)
         return kept
+
+
+def _followed(plan: HibernatePlan, days: _Day) -> _Day:
+    """What of these days the schedule decides: nothing while the plan is suspended."""
+    if not plan.spec.suspend:
+        return days
+    if plan.spec.suspend_until is None:
+        return ()
+    goes_on = Instant(plan.spec.suspend_until)
+    return tuple(replace(one, start=max(one.start, goes_on)) for one in days if one.end > goes_on)
 
 
 def pieces(intervals: Iterable[Interval[Any]], now: Instant) -> tuple[Piece, ...]:

@@ -26,6 +26,7 @@ from hibernator.web.dashboard.views import (
     PHASES,
     PlanList,
     PlanView,
+    next_change,
     plan_row,
     plan_view,
     state_words,
@@ -167,5 +168,5 @@ def _fits(plan: HibernatePlan, query: QueryParams) -> bool:
 
 
 def _next(plan: HibernatePlan) -> str:
-    following = plan.status.next_transition
+    following = next_change(plan)
     return following.at.isoformat() if following else "9999"

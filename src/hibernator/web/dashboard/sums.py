@@ -20,7 +20,7 @@ from hibernator.kube.clock import steady
 from hibernator.web.dashboard.changes import Version
 from hibernator.web.dashboard.lanes import QUARTERS, Lanes, Piece, Quarters, pieces
 from hibernator.web.dashboard.viewer import Viewer
-from hibernator.web.dashboard.views import PlanRow, SavedView, is_failed, plan_row
+from hibernator.web.dashboard.views import PlanRow, SavedView, is_failed, next_change, plan_row
 from hibernator.web.site import Site
 
 _LANES: Final = 16  # plans in the strip; the bar above them is of all
@@ -64,7 +64,7 @@ class Sums:
 
     async def _sum(self, plans: Sequence[HibernatePlan], now: Instant) -> Sum:
         failed = sorted(filter(is_failed, plans), key=_name)
-        changing = nsmallest(_LANES, (plan for plan in plans if plan.status.next_transition), key=_next)
+        changing = nsmallest(_LANES, (plan for plan in plans if next_change(plan)), key=_next)
         start, days, breath = lane_start(now), [], steady()
         lanes: dict[str, tuple[Piece, ...]] = {}
         soon = {plan.metadata.uid for plan in changing}
@@ -124,6 +124,6 @@ def _name(plan: HibernatePlan) -> tuple[str, str]:
 
 
 def _next(plan: HibernatePlan) -> tuple[datetime, str, str]:
-    following = plan.status.next_transition
+    following = next_change(plan)
     assert following  # noqa: S101  only those that have one are sorted
     return following.at, *_name(plan)

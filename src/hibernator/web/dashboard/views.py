@@ -176,7 +176,7 @@ def plan_row(plan: HibernatePlan) -> PlanRow:
         state=state_words(plan),
         timezone=plan.spec.schedule.timezone,
         progress=status.progress,
-        next=_next(plan),
+        next=next_change(plan),
         exceptions=tuple(one.name for one in status.active_exceptions if one.state == "Active"),
         message=ready.message if ready else "",
         failed=is_failed(plan),
@@ -185,7 +185,8 @@ def plan_row(plan: HibernatePlan) -> PlanRow:
     )
 
 
-def _next(plan: HibernatePlan) -> Change | None:
+def next_change(plan: HibernatePlan) -> Change | None:
+    """What happens next; nothing, where it is suspended without an end."""
     if plan.status.phase == "Suspended":
         until = plan.spec.suspend_until
         return Change(at=until, to="Resumed", why="The suspension ends.") if until else None
