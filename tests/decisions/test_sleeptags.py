@@ -23,6 +23,7 @@ marks = st.builds(
     target=short,
     item=st.text(min_size=1, max_size=600),
     was=st.one_of(st.just({}), st.fixed_dictionaries({"min": sizes, "max": sizes, "desired": sizes})),
+    cluster=st.one_of(st.just(""), st.uuids().map(str)),
 )
 databases = marks.flatmap(
     lambda mark: st.sampled_from(["ALWAYS", "ON_DEMAND"]).map(
@@ -33,6 +34,7 @@ databases = marks.flatmap(
             target=mark.target,
             item=mark.item,
             was={"activationPolicy": policy},
+            cluster=mark.cluster,
         )
     )
 )

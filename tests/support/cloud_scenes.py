@@ -1,7 +1,7 @@
 """One thing of each kind at the clouds: how it looks, which marks it bears, and how people stop it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hibernator.decisions.sleepmark import LABELS, TAGS
@@ -19,6 +19,7 @@ from support.gcp import PROJECT, Google
 
 ROLE = "arn:aws:iam::123456789012:role/eks"
 CLUSTER = "staging"
+MINE = "0c0c0c0c-0000-0000-0000-000000000000"  # the cluster of the operator
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,25 @@ class Places:
 
 
 def furnish(type_: str, aws: AwsInTest, google: Google, project: GcpProject) -> CloudThing:
-    places = Places(aws.account(), project)
+    places = _places(aws, project, MINE)
     if type_ in {"gke", "cloudsql"}:
         return {"gke": _pool, "cloudsql": _cloudsql}[type_](google, places)
     made = {"ec2": _instance, "asg": _group, "rds": _database, "cluster": _cluster, "eks": _nodes}
     return made[type_](aws, places)
+
+
+def elsewhere(thing: CloudThing, aws: AwsInTest, project: GcpProject, cluster: str) -> Executor:
+    """The same executor as the operator of another cluster has it."""
+    places = _places(aws, project, cluster)
+    made: Any = type(thing.executor)
+    found: Executor = made(One(places.account) if thing.type in {"ec2", "asg", "rds"} else places)
+    return found
+
+
+def _places(aws: AwsInTest, project: GcpProject, cluster: str) -> Places:
+    account = aws.account()
+    account.cluster = cluster
+    return Places(account, replace(project, cluster=cluster))
 
 
 def _ours(tags: Any) -> dict[str, str]:

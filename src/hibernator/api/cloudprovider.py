@@ -7,9 +7,9 @@ import msgspec
 from hibernator.api.kind import DOMAIN, Kind
 from hibernator.api.meta import (
     AllowedNamespaces,
+    ConnectorStatus,
     Model,
     Object,
-    ReadyStatus,
     SecretReference,
     rule,
     says,
@@ -99,8 +99,8 @@ class CloudProvider(Object, kw_only=True):
     """An account at a cloud whose resources can sleep."""
 
     spec: Annotated[CloudProviderSpec, says("Which account it is, and how to get in.")]
-    status: Annotated[ReadyStatus, says("Whether the credentials work, tried by the operator.")] = (
-        ReadyStatus()
+    status: Annotated[ConnectorStatus, says("Whether the credentials work, tried by the operator.")] = (
+        ConnectorStatus()
     )
 
 

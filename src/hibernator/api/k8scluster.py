@@ -6,10 +6,10 @@ from hibernator.api.kind import DOMAIN, Kind
 from hibernator.api.meta import (
     OBJECT_NAME,
     AllowedNamespaces,
+    ConnectorStatus,
     Model,
     Object,
     ProviderReference,
-    ReadyStatus,
     rule,
     says,
 )
@@ -66,7 +66,9 @@ class K8SCluster(Object, kw_only=True):
     """A Kubernetes cluster whose workloads or nodes can sleep."""
 
     spec: Annotated[K8SClusterSpec, says("Which cluster it is, and how to reach it.")]
-    status: Annotated[ReadyStatus, says("Whether it can be reached, tried by the operator.")] = ReadyStatus()
+    status: Annotated[ConnectorStatus, says("Whether it can be reached, tried by the operator.")] = (
+        ConnectorStatus()
+    )
 
 
 CLUSTERS = Kind(K8SCluster, DOMAIN, "v1alpha1", "K8SCluster", "k8sclusters")

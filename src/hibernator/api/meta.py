@@ -250,3 +250,29 @@ class ReadyStatus(Model):
     observed_generation: ObservedGeneration = None
     conditions: Conditions = ()
     journal: Journal = ()
+
+
+MOST_STRAYS = 20
+
+
+class Stray(Model):
+    """Something that sleeps although the plan that put it to sleep is gone, as its mark says."""
+
+    type: Annotated[str, says("The type of target that it is an item of, such as `ec2`.", maxLength=63)]
+    item: Annotated[str, says("Which one it is, as restore data names it.", maxLength=512)]
+    plan: Annotated[str, says("The plan, as `namespace/name`.", maxLength=317)]
+    target: Annotated[str, says("The target of that plan.", maxLength=63)]
+    cycle: Annotated[int, says("The cycle in which it fell asleep.", minimum=0)] = 0
+
+
+class ConnectorStatus(ReadyStatus):
+    """The status of what targets are reached by."""
+
+    strays: Annotated[
+        tuple[Stray, ...],
+        says(
+            "What plans of this cluster that are gone have left asleep there: the first of them, by name.",
+            maxItems=MOST_STRAYS,
+            x_kubernetes_list_type="atomic",
+        ),
+    ] = ()

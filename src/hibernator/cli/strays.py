@@ -6,11 +6,15 @@ about themselves is enough.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import msgspec
 
+from hibernator.api.cloudprovider import PROVIDERS, CloudProvider
 from hibernator.api.core import CONFIG_MAPS
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
+from hibernator.api.k8scluster import CLUSTERS, K8SCluster
+from hibernator.api.kind import Kind
 from hibernator.cli.output import printable
 from hibernator.decisions.hibernateplan_keeping import is_stray
 from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL, Kept, read
@@ -21,6 +25,8 @@ from hibernator.executors.protocol import ExecutorError
 from hibernator.executors.sleepers import Sleeper
 from hibernator.kube import errors
 from hibernator.kube.client import Client
+
+C = TypeVar("C", bound=CloudProvider | K8SCluster)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +40,17 @@ class Found:
 async def strays(client: Client, namespace: str = "") -> list[Found]:
     """Everything that bears the mark of a plan which is gone, is awake, or does not know it.
 
-    What is at a cloud or in another cluster, and whose plan is gone, is known from restore data.
+    What is at a cloud or in another cluster, and whose plan is gone, is known from restore data; without it,
+    from what the operator has seen where connectors lead.
     """
     plans = await _plans(client)
     restore_data = await _restore_data(client)
     kept = _keys(restore_data)
-    elsewhere = _elsewhere(restore_data, plans)
+    elsewhere = [
+        *_elsewhere(restore_data, plans),
+        *await _seen_by_operator(client, PROVIDERS),
+        *await _seen_by_operator(client, CLUSTERS),
+    ]
     found = [one for one in elsewhere if namespace in {"", one.mark.plan.partition("/")[0]}]
     async for sleeper in sleepers.find(client, await sleepers.everywhere(client), namespace):
         plan, known = plans.get(sleeper.mark.plan), kept.get(sleeper.mark.plan, frozenset())
@@ -142,6 +153,22 @@ def _keys(restore_data: Iterable[tuple[str, Kept]]) -> Mapping[str, frozenset[st
     for plan, part in restore_data:
         kept[plan] = kept.get(plan, frozenset()) | part.sleeping.keys()
     return kept
+
+
+async def _seen_by_operator(client: Client, kind: Kind[C]) -> list[Found]:
+    try:
+        connectors = await client.list(kind)
+    except (errors.NotFound, errors.Forbidden):
+        return []
+    return [
+        Found(
+            stray.item,
+            Mark(plan=stray.plan, cycle=stray.cycle, target=stray.target, item=stray.item),
+            f"its plan is not in this cluster; it is where {kind.kind} {connector.metadata.name} leads",
+        )
+        for connector in connectors
+        for stray in connector.status.strays
+    ]
 
 
 def _elsewhere(

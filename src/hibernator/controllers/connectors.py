@@ -15,7 +15,9 @@ from whenever import Instant, TimeDelta
 
 from hibernator.api.cloudprovider import PROVIDERS, CloudProvider
 from hibernator.api.k8scluster import CLUSTERS, K8SCluster
+from hibernator.api.meta import Stray
 from hibernator.controllers.means import Means
+from hibernator.controllers.strays_left import LeftAtClouds
 from hibernator.decisions.conditions import find
 from hibernator.decisions.connectors import Decision, Seen, Tried, decide, provider_of
 from hibernator.decisions.readiness import READY
@@ -33,6 +35,7 @@ _SPREAD: Final = (0.9, 1.1)
 T = TypeVar("T", bound=CloudProvider | K8SCluster)
 Check = Callable[[str, str], Awaitable[str]]
 StandsOn = Callable[[T], object]
+StraysAt = Callable[[str, str, str], tuple[Stray, ...] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +48,16 @@ class _Looked:
 
 class ConnectorReconciler(Reconciler[T, Seen[T], Decision]):
     def __init__(
-        self, means: Means, cache: Cache[T], check: Check, connectors: Connectors, stands_on: StandsOn[T]
+        self,
+        means: Means,
+        cache: Cache[T],
+        check: Check,
+        connectors: Connectors,
+        stands_on: StandsOn[T],
+        strays: StraysAt,
     ) -> None:
         super().__init__(means.parts(cache), decide)
+        self._strays = strays
         self._check = check
         self._connectors = connectors
         self._stands_on = stands_on
@@ -61,13 +71,14 @@ class ConnectorReconciler(Reconciler[T, Seen[T], Decision]):
         if found.metadata.deletion_timestamp:
             await self.forget(key)
             return Result()
-        at_what = found.metadata.uid, found.metadata.generation, self._stands_on(found)
+        strays = self._strays(self.cache.kind.kind, *key)
+        at_what = found.metadata.uid, found.metadata.generation, self._stands_on(found), strays
         known = self._looked.get(key)
         if known and known.at_what == at_what and now < known.until:
             return Result((known.until - now).total("seconds"))
         self._looked[key] = _Looked(at_what, now)
         tried = await self._try(key)
-        return Seen(found, tried, self.journals.recorded(found), random.uniform(*_SPREAD))
+        return Seen(found, tried, strays, self.journals.recorded(found), random.uniform(*_SPREAD))
 
     async def follow(self, one: Pass[T, Seen[T], Decision]) -> float:
         until = one.now + TimeDelta(seconds=one.decision.after)
@@ -85,7 +96,7 @@ class ConnectorReconciler(Reconciler[T, Seen[T], Decision]):
             return Tried("Refused" if isinstance(error, Permanent) else "Unreachable", str(error))
 
 
-def connector_controllers(means: Means, connectors: Connectors) -> Iterator[Controller]:
+def connector_controllers(means: Means, connectors: Connectors, left: LeftAtClouds) -> Iterator[Controller]:
     """One for each kind; they share what they watch."""
     providers = means.caches.of(PROVIDERS)
     clusters = means.caches.of(CLUSTERS)
@@ -105,13 +116,19 @@ def connector_controllers(means: Means, connectors: Connectors) -> Iterator[Cont
             yield Key(cluster.metadata.namespace, cluster.metadata.name)
 
     of_providers = ConnectorReconciler(
-        means, providers, connectors.check_provider, connectors, lambda _one: None
+        means, providers, connectors.check_provider, connectors, lambda _one: None, left.at
     )
-    of_clusters = ConnectorReconciler(means, clusters, connectors.check_cluster, connectors, provider_below)
-    yield means.controller("cloudprovider", of_providers.reconcile, [For(providers)])
-    yield means.controller(
-        "k8scluster", of_clusters.reconcile, [For(clusters), Watches(providers, of_provider)]
+    of_clusters = ConnectorReconciler(
+        means, clusters, connectors.check_cluster, connectors, provider_below, left.at
     )
+    controllers = {
+        PROVIDERS.kind: means.controller("cloudprovider", of_providers.reconcile, [For(providers)]),
+        CLUSTERS.kind: means.controller(
+            "k8scluster", of_clusters.reconcile, [For(clusters), Watches(providers, of_provider)]
+        ),
+    }
+    left.changed = lambda name: controllers[name[0]].queue.add(Key(*name[1:]))
+    yield from controllers.values()
 
 
 def provider_key(cluster: K8SCluster) -> tuple[str, ...]:

@@ -2,8 +2,9 @@
 
 They are looked for when a replica begins to lead, and every quarter of an hour, by one list of each kind with
 the label of sleepers: the API server answers that from memory, and only with what sleeps. Clouds are asked
-for the sleepers of each plan by its uid, because accounts are shared by clusters. What is done about a stray
-is decided in the reconcile of its plan.
+for the sleepers of each plan by its uid, because accounts are shared by clusters; for those of plans that are
+gone, by the id of our cluster (`strays_left`). What is done about a stray is decided in the reconcile of its
+plan.
 """
 
 import asyncio
@@ -15,14 +16,17 @@ from typing import Any, Final
 import structlog
 from whenever import Instant
 
+from hibernator.api.cloudprovider import PROVIDERS
 from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS
 from hibernator.api.hibernateplan import HibernatePlan
+from hibernator.api.k8scluster import CLUSTERS
 from hibernator.controllers import shared
 from hibernator.controllers.hibernateplan_keeping import Held, job_of
 from hibernator.controllers.hibernateplan_restore import Stored
 from hibernator.controllers.hibernateplan_runs import Runner
 from hibernator.controllers.hibernateplan_staying import Staying, is_kept
 from hibernator.controllers.means import Means
+from hibernator.controllers.strays_left import Left, LeftAtClouds
 from hibernator.controllers.strays_places import Place, Places, places_of
 from hibernator.decisions.hibernateplan_case import Run, is_suspended
 from hibernator.decisions.hibernateplan_keeping import is_stray, is_woken_by_others, may_act
@@ -91,7 +95,9 @@ class Strays:
         registry: Registry,
         staying: Staying,
         clock: Clock,
+        left: LeftAtClouds,
     ) -> None:
+        self.left = left
         self._staying = staying
         self._plans = plans
         self._places = places
@@ -204,9 +210,10 @@ class Strays:
             [
                 *(look(self._look_in(place, swept)) for place in places),
                 *(look(self._look_at_clouds(plan, swept)) for plan in quiet),
+                *map(look, self.left.looks()),
             ]
         )
-        swept.orphans += await self._places.left_elsewhere(self._plans)
+        await self._take_left(swept)
         for key in swept.unseen:  # what was found before holds, until it can be seen again
             swept.found.setdefault(key, self._found.get(key, []))
             swept.called.setdefault(key, self._called.get(key, []))
@@ -269,6 +276,27 @@ class Strays:
             if out := [stray for stray in strays if _is_out_of_place(plan, self.kept(key), stray)]:
                 swept.found.setdefault(key, []).extend(out)
 
+    async def _take_left(self, swept: "_Swept") -> None:
+        """Of plans that are gone: those that restore data names, and those of which only marks tell.
+
+        What has an heir is a stray of that one.
+        """
+        named = await self._places.left_elsewhere(self._plans)
+        swept.orphans += [plan for plan, _ in named]
+        left: list[Left] = []
+        for one in self.left.found({plan.metadata.uid: plan for plan in self._plans.values()}):
+            key, plan = self._plan_of(one.mark)
+            if plan and (target := one.heir(plan)):
+                run = Run(name=target.name, operation="Wake")
+                job = job_of(plan, run, {}, self._clock.now())
+                stray = self._at_cloud(replace(job, uid=one.mark.uid), one.item)
+                if _is_out_of_place(plan, self.kept(key), stray):
+                    swept.found.setdefault(key, []).append(stray)
+            elif one.asleep and (one.mark.plan, one.item.key) not in named:
+                left.append(one)
+        swept.orphans += [one.mark.plan for one in left]
+        self.left.tell(left)
+
     def _at_cloud(self, job: Job, item: Item) -> Stray:
         wake, saved = self._registry[job.target.type].wake, Saved(key=item.key, restore=item.restore or {})
         waking = partial(wake, job, replace(saved, covered=False))
@@ -315,7 +343,8 @@ def strays_of(
         means.client, connectors, registry, definitions, shared.restore_maps(means.caches), namespace
     )
     staying = Staying(means.client, namespace, definitions, follow)
-    strays = Strays(shared.plans(means.caches), places, registry, staying, means.clock)
+    left = LeftAtClouds(registry, means.caches.of(PROVIDERS), means.caches.of(CLUSTERS), means.clock)
+    strays = Strays(shared.plans(means.caches), places, registry, staying, means.clock, left)
     for of in ("plan", "none"):
         means.metrics.follow(STRAYS, lambda of=of: strays.count(of), of)  # type: ignore[misc]
     return strays

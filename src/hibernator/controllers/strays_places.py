@@ -111,8 +111,8 @@ class Places:
             yield sleeper
         self._first = False
 
-    async def left_elsewhere(self, plans: Cache[HibernatePlan]) -> list[str]:
-        """The plan of each thing at a cloud, or in another cluster, whose plan is gone.
+    async def left_elsewhere(self, plans: Cache[HibernatePlan]) -> list[tuple[str, str]]:
+        """The plan and the key of each thing at a cloud, or in another cluster, whose plan is gone.
 
         Accounts and clusters are shared: there a mark does not say whether its plan was one of ours. Restore
         data does, which outlives its plan.
@@ -121,13 +121,13 @@ class Places:
             (one.metadata.namespace, one.metadata.labels.get(PLAN_LABEL, ""))
             for one in self._restore_maps.values()
         }
-        left: list[str] = []
+        left: list[tuple[str, str]] = []
         for namespace, name in sorted(names):
             if plans.get(namespace, name) is None:
                 left += await self._left_elsewhere(namespace, name)
         return left
 
-    async def _left_elsewhere(self, namespace: str, plan: str) -> list[str]:
+    async def _left_elsewhere(self, namespace: str, plan: str) -> list[tuple[str, str]]:
         try:
             stored = await self._restore.load(namespace, plan)
         except ValueError as error:
@@ -138,7 +138,7 @@ class Places:
             )
             return []
         away = [one.kept for one in stored.values() if one.kept.target.connector_ref]
-        return [f"{namespace}/{plan}" for kept in away for _ in kept.sleeping]
+        return [(f"{namespace}/{plan}", key) for kept in away for key in kept.sleeping]
 
     async def at_cloud(self, job: Job) -> tuple[Item, ...] | None:
         """What bears the mark of a target at its cloud; None if that could not be seen."""

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, TypeVar
 
+from msgspec.structs import replace
 from whenever import Instant
 
 from hibernator.api.cloudprovider import PROVIDERS, CloudProvider
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.k8scluster import K8SCluster
-from hibernator.api.meta import Condition, ProviderReference, ReadyStatus
+from hibernator.api.meta import Condition, ConnectorStatus, ProviderReference, Stray
 from hibernator.api.problem import Problem
 from hibernator.decisions.conditions import Notice, Verdict, find
 from hibernator.decisions.readiness import READY, is_news, ready_status
@@ -139,19 +140,22 @@ class Seen(Generic[Lent]):
 
     found: Lent
     tried: Tried
+    strays: tuple[Stray, ...] | None = None  # None while nobody has looked
     recorded: frozenset[int] = frozenset()  # what of the journal the audit trail has
     jitter: float = 1.0  # around 1: spreads the tries of many connectors
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    status: ReadyStatus
+    status: ConnectorStatus
     notices: tuple[Notice[Reason], ...]
     after: float
 
 
 def decide(seen: Seen[Any], now: Instant) -> Decision:
-    before: ReadyStatus = seen.found.status
+    before: ConnectorStatus = seen.found.status
+    if seen.strays is not None:
+        before = replace(before, strays=seen.strays)
     tried = seen.tried
     verdict = Verdict(READY, tried.works, tried.reason, tried.message)
     notice: Notice[Reason] = Notice("Normal" if tried.works else "Warning", tried.reason, tried.message)

@@ -1,7 +1,7 @@
 """The kinds of which there is one thing to say: whether they are ready, and if not, why."""
 
 from collections.abc import Collection, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec.structs import replace
 from whenever import Instant
@@ -12,10 +12,12 @@ from hibernator.decisions.journal import News, noted, spec_news
 
 READY: Final = "Ready"
 
+S = TypeVar("S", bound=ReadyStatus)
+
 
 def ready_status(
-    before: ReadyStatus, metadata: ObjectMeta, verdict: Verdict, recorded: Collection[int], now: Instant
-) -> ReadyStatus:
+    before: S, metadata: ObjectMeta, verdict: Verdict, recorded: Collection[int], now: Instant
+) -> S:
     """The status with the verdict, and a journal of what is new."""
     news = [*spec_news(before.observed_generation, metadata)]
     if is_news(before.conditions, verdict):

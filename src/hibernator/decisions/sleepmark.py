@@ -33,6 +33,7 @@ class Mark(Model):
     target: str = ""
     item: str = ""  # the key of the item, as the restore data has it
     was: dict[str, Any] | None = None  # the restore document; None in marks of earlier versions
+    cluster: str = ""  # with the plan in it, where others may see the mark: the uid of its kube-system
 
     @property
     def trace(self) -> str:
@@ -98,14 +99,15 @@ def from_metadata(left: str) -> dict[str, Any]:
 
 TAG: Final = LABEL  # with the uid of the plan: what to ask AWS for
 WAS: Final = f"{DOMAIN}/was"
-TAGS: Final = (TAG, MARK, WAS)
+CLUSTER: Final = f"{DOMAIN}/asleep-for"  # with the id of the plan's cluster
+TAGS: Final = (TAG, MARK, WAS, CLUSTER)
 
 LABELS: Final = "hibernator-asleep"  # with the uid of the plan; the others begin with the same
 POLICY: Final = "activationPolicy"
 
 _OF: Final = "of"
-_PLACE, _PLAN, _TARGET, _CYCLE, _ID, _POLICY = (
-    f"{LABELS}-{part}" for part in ("in", "by", "target", "cycle", _OF, "was")
+_PLACE, _PLAN, _TARGET, _CYCLE, _ID, _POLICY, _CLUSTER = (
+    f"{LABELS}-{part}" for part in ("in", "by", "target", "cycle", _OF, "was", "for")
 )
 
 
@@ -116,6 +118,7 @@ def to_tags(mark: Mark) -> dict[str, str]:
         TAG: mark.uid,
         MARK: f"{mark.plan}/{mark.target}/{mark.cycle}",
         WAS: " ".join([f"{_OF}={_digest(mark.item)}", *was]),
+        **({CLUSTER: mark.cluster} if mark.cluster else {}),
     }
 
 
@@ -133,6 +136,7 @@ def from_tags(tags: Mapping[str, str], item: str) -> Mark | None:
             target=target,
             item=item,
             was={key: int(value) for key, value in was.items()},
+            cluster=tags.get(CLUSTER, ""),
         )
     except (KeyError, ValueError):
         return None
@@ -149,6 +153,7 @@ def to_labels(mark: Mark) -> dict[str, str]:
         _CYCLE: str(mark.cycle),
         _ID: _digest(mark.item),
         _POLICY: str((mark.was or {})[POLICY]).lower(),
+        **({_CLUSTER: mark.cluster} if mark.cluster else {}),
     }
 
 
@@ -164,6 +169,7 @@ def from_labels(labels: Mapping[str, str], item: str) -> Mark | None:
             target=labels[_TARGET],
             item=item,
             was={POLICY: labels[_POLICY].upper()},
+            cluster=labels.get(_CLUSTER, ""),
         )
     except (KeyError, ValueError):
         return None

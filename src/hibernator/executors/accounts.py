@@ -42,6 +42,7 @@ class Login:
     uid: str
     spec: CloudProviderSpec
     secret: Mapping[str, bytes] = field(repr=False, hash=False)
+    cluster: str = ""  # the id of the one that the provider is in
 
     @property
     def without_block(self) -> Unusable:

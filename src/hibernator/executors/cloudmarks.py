@@ -8,7 +8,7 @@ for by the plan's uid. The name is enough where the plan covers the thing anyway
 anew goes on with what its predecessor has put to sleep.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -16,8 +16,17 @@ import msgspec
 import structlog
 
 from hibernator.decisions.hibernateplan_restore import Saving
-from hibernator.decisions.sleepmark import Mark
-from hibernator.executors.protocol import ExecutorError, Item, Job, Permanent, Retryable, Saved, Throttled
+from hibernator.decisions.sleepmark import TAGS, Mark
+from hibernator.executors.protocol import (
+    ExecutorError,
+    Item,
+    Job,
+    Marked,
+    Permanent,
+    Retryable,
+    Saved,
+    Throttled,
+)
 
 #: Seconds for which a change that was sent may still be carried out: AWS refuses a signature that is older
 #: than five minutes. Google documents no such bound; there the same time is our choice.
@@ -26,9 +35,24 @@ LINGERS: Final = 300.0
 log = structlog.get_logger(__name__)
 
 
-def mark_for(job: Job, item: Saved, thing: str, was: Mapping[str, Any]) -> Mark:
+def mark_for(job: Job, item: Saved, thing: str, was: Mapping[str, Any], cluster: str) -> Mark:
     """The mark that the item shall bear; `thing` is what only this one is called."""
-    return msgspec.structs.replace(job.mark(item), item=thing, was=dict(was))
+    return msgspec.structs.replace(job.mark(item), item=thing, was=dict(was), cluster=cluster)
+
+
+def borne(tags: Collection[str]) -> list[str]:
+    """The tags of a mark, as far as they are there."""
+    return [tag for tag in TAGS if tag in tags]
+
+
+def of_cluster(found: Iterable[Marked], cluster: str) -> tuple[Marked, ...]:
+    """Those that plans of one cluster have put to sleep; without an id of it nobody knows."""
+    return tuple(one for one in found if cluster and one.mark.cluster == cluster)
+
+
+def of_plan(found: Iterable[Marked], job: Job) -> tuple[Item, ...]:
+    """Those that this very plan has put to sleep for this target."""
+    return tuple(one.item for one in found if is_of(one.mark, job))
 
 
 def is_of_another(mark: Mark | None, job: Job) -> bool:

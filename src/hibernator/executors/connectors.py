@@ -11,9 +11,9 @@ from typing import Final, Self, TypeVar
 import aiohttp
 
 from hibernator.api.cloudprovider import PROVIDERS, CloudAuth, CloudProvider
-from hibernator.api.core import DEPLOYMENTS, SECRETS
+from hibernator.api.core import DEPLOYMENTS, NAMESPACES, SECRETS
 from hibernator.api.k8scluster import CLUSTERS, GkeCluster, K8SCluster, KubeconfigReference
-from hibernator.api.kind import Kind
+from hibernator.api.kind import Kind, partial
 from hibernator.api.meta import Object, ProviderReference
 from hibernator.api.parameters import EksParameters, GkeParameters
 from hibernator.decisions.connectors import Name, Reason, lends, not_lent, provider_of
@@ -35,6 +35,7 @@ from hibernator.kube.transport import Fence
 
 T = TypeVar("T", bound=Object)
 A = TypeVar("A", bound=Account)
+_NAMESAKE: Final = "kube-system"  # whose uid stands for the cluster, as is the custom
 _NOT_FOUND: Final[Mapping[str, Reason]] = {
     "CloudProvider": "CloudProviderNotFound",
     "K8SCluster": "K8SClusterNotFound",
@@ -50,6 +51,7 @@ class Connectors:
         self._fence = fence
         self._doors = Doors(session, fence)
         self._connections = Connections()
+        self._cluster_id: str | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -167,7 +169,18 @@ class Connectors:
         secret: Mapping[str, bytes] = {}
         if auth.static:
             secret = (await self._read(SECRETS, namespace, auth.static.secret_ref.name)).data
-        return Login(name, found.metadata.uid, found.spec, secret)
+        return Login(name, found.metadata.uid, found.spec, secret, await self._id_of_cluster())
+
+    async def _id_of_cluster(self) -> str:
+        """What our own cluster is called by all who need to tell it from others; empty if we may not know."""
+        if self._cluster_id is None:
+            with typed():
+                try:
+                    found = await self._own.get(partial(NAMESPACES), _NAMESAKE)
+                    self._cluster_id = found.metadata.uid
+                except (errors.Forbidden, errors.NotFound):
+                    self._cluster_id = ""
+        return self._cluster_id
 
     async def _way(self, found: K8SCluster) -> Way:
         namespace, spec = found.metadata.namespace, found.spec

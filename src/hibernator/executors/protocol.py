@@ -43,6 +43,7 @@ __all__ = [
     "ExecutorError",
     "Item",
     "Job",
+    "Marked",
     "Permanent",
     "Retryable",
     "Saved",
@@ -124,6 +125,15 @@ class Job:
         return trace(self.uid, self.cycle)
 
 
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A thing at a cloud that bears a mark, of whichever plan."""
+
+    item: Item  # as `asleep` tells it
+    mark: Mark
+    asleep: bool  # a mark alone does not say so
+
+
 class ExecutorError(Exception):
     """Something did not work. The message is for people and goes into the status: no secrets."""
 
@@ -184,6 +194,11 @@ class Executor(ABC):
 
     async def asleep(self, job: Job) -> tuple[Item, ...]:
         """What bears this plan's mark for this target, with what it was. Nothing where marks are not kept."""
+        del job
+        return ()
+
+    async def asleep_for_cluster(self, job: Job) -> tuple[Marked, ...]:
+        """What bears the mark of any plan of our own cluster, where the connector of the job leads."""
         del job
         return ()
 

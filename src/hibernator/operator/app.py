@@ -221,7 +221,7 @@ def controllers(
     sweeper = strays.strays_controller(means, found)
     manager.on_lead(lambda: sweeper.queue.add(strays.SWEEP))
     yield sweeper
-    yield from connector_controllers(means, connectors)
+    yield from connector_controllers(means, connectors, found.left)
     yield scheduleexception.exception_controller(
         means,
         rules=Rules(

@@ -8,9 +8,10 @@ import pytest
 
 from hibernator.controllers.strays import STRAYS
 from hibernator.executors.gcp.project import GcpProject
-from support.aws import AwsInTest, Late
+from support.aws import REGION, AwsInTest, Late
 from support.clock import ManualClock
 from support.cloud_scenes import CloudThing, furnish
+from support.command import hibernator
 from support.connector_scenes import ConnectorScene
 from support.gcp import Google
 from support.plan_scenes import EVENING, MORNING, noop, plan
@@ -189,3 +190,77 @@ async def test_sleepers_at_a_cloud_whose_plan_is_gone_are_counted(
     scene.cluster.kubectl("delete", *gone)
     async with scene.operator(ManualClock(MORNING)) as run:
         await run.until(lambda: run.metric(STRAYS, "none") == slept > 0)
+
+
+def lose_the_plan(scene: ConnectorScene) -> None:
+    """As it is after a namespace was deleted by force, or the cluster went back to before the plan."""
+    gone = ("hplan", "nights", "-n", scene.namespace)
+    scene.cluster.kubectl("patch", *gone, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
+    scene.cluster.kubectl("delete", *gone)
+    for found in scene.restore_data():
+        path = f"/api/v1/namespaces/{scene.namespace}/configmaps/{found['metadata']['name']}"
+        found["metadata"]["finalizers"] = []
+        scene.cluster.request("PUT", path, found)
+        scene.cluster.request("DELETE", path)
+
+
+def told(scene: ConnectorScene) -> list[tuple[str, str]]:
+    """Type and plan of each stray that the connectors show."""
+    found = []
+    for plural in ("cloudproviders", "k8sclusters"):
+        path = f"/apis/hibernator.ardikabs.com/v1alpha1/namespaces/{scene.namespace}/{plural}"
+        for one in scene.cluster.request("GET", path)["items"]:
+            found += [(each["type"], each["plan"]) for each in one.get("status", {}).get("strays", [])]
+    return sorted(found)
+
+
+async def test_what_a_plan_has_left_asleep_is_told_without_it_and_its_restore_data_until_it_is_woken(
+    scene: ConnectorScene, aws: AwsInTest, google: Google, project: GcpProject
+) -> None:
+    things = [furnish(type_, aws, google, project) for type_ in (*AT_AWS, "cloudsql")]
+    before = [thing.look() for thing in things]
+    scene.aws_provider(aws, "other-region", region="eu-west-1")
+    staging = {"name": "staging", "region": REGION, "providerRef": {"name": "aws"}}
+    scene.k8s_cluster("staging", eks=staging)
+    set_the_scene(scene, aws, google, things)
+    async with scene.operator(ManualClock(AFTERNOON)) as run:
+        await run.advance_to(EVENING)
+        await run.until(lambda: scene.phase() == "Hibernated")
+    lose_the_plan(scene)
+    owner = f"{scene.namespace}/nights"
+    async with scene.operator(ManualClock(TEN_PAST)) as run:
+        await run.until(lambda: told(scene) == sorted((thing.type, owner) for thing in things))
+        assert run.metric(STRAYS, "none") == len(things)
+        assert all(thing.look() != then for thing, then in zip(things, before, strict=True))
+        flags = (f"--kubeconfig={scene.cluster.kubeconfig}", "-n", scene.namespace)
+        listed = await asyncio.to_thread(hibernator, "plan", "strays", *flags)
+        assert listed.code != 0
+        assert listed.out.count(f"{owner}  ") == len(things)
+        assert "it is where K8SCluster staging leads" in listed.out
+    targets = list(map(target, things))
+    targets[AT_AWS.index("eks")] |= {"connectorRef": {"kind": "K8SCluster", "name": "staging"}}
+    scene.create(plan(*targets))
+    async with scene.operator(ManualClock(MORNING)) as run:
+        await run.until(lambda: [thing.look() for thing in things] == before)
+        await run.until(lambda: told(scene) == [])
+        assert [dict(thing.marks()) for thing in things] == [{}] * len(things)
+        assert run.metric(STRAYS, "none") == 0
+
+
+async def test_a_plan_by_the_same_name_that_leads_elsewhere_wakes_nothing_of_its_predecessor(
+    scene: ConnectorScene, aws: AwsInTest, google: Google, project: GcpProject
+) -> None:
+    """Who may write tags can name any plan: it acts where its own targets lead, and nowhere else."""
+    things = [furnish("ec2", aws, google, project)]
+    set_the_scene(scene, aws, google, things)
+    async with scene.operator(ManualClock(AFTERNOON)) as run:
+        await run.advance_to(EVENING)
+        await run.until(lambda: scene.phase() == "Hibernated")
+    asleep = things[0].look()
+    lose_the_plan(scene)
+    scene.create(plan(noop("nothing")))
+    async with scene.operator(ManualClock(MORNING)) as run:
+        await run.until(lambda: told(scene) == [("ec2", f"{scene.namespace}/nights")])
+        assert run.metric(STRAYS, "none") == 1
+        assert run.metric(STRAYS, "plan") == 0
+        assert things[0].look() == asleep

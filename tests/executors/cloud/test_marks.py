@@ -6,7 +6,7 @@ from hibernator.executors.gcp.project import GcpProject
 from hibernator.executors.protocol import Permanent, Retryable, Saved
 from support.aws import BROKEN, AwsInTest, Fault
 from support.cloud import awake, fall_asleep, job, wake_up
-from support.cloud_scenes import CloudThing, furnish
+from support.cloud_scenes import CloudThing, elsewhere, furnish
 from support.gcp import Google
 
 AWS = ("ec2", "asg", "rds", "cluster", "eks")
@@ -71,6 +71,46 @@ async def test_a_plan_of_the_same_name_in_another_cluster_looks_for_its_own_slee
     assert await thing.executor.asleep(renewed) == ()
     (found,) = await thing.executor.discover(renewed)  # what it covers it goes on with
     assert (found.restore, found.asleep) == (item.restore, True)
+
+
+@marked
+async def test_what_any_plan_of_the_cluster_has_put_to_sleep_is_found_by_the_id_of_the_cluster(
+    thing: CloudThing, aws: AwsInTest, project: GcpProject
+) -> None:
+    work, before = job(thing.type, dict(thing.parameters)), thing.look()
+    (item,) = await fall_asleep(thing.executor, work)
+    (found,) = await thing.executor.asleep_for_cluster(job(thing.type, dict(thing.parameters), uid=OTHER))
+    assert (found.item.key, found.item.restore, found.asleep) == (item.key, item.restore, True)
+    assert (found.mark.plan, found.mark.uid, found.mark.target) == (work.owner, work.uid, "it")
+    for other in (OTHER, ""):  # another cluster, and one that may not know what it is called
+        assert await elsewhere(thing, aws, project, other).asleep_for_cluster(work) == ()
+    await thing.executor.wake(work, item)
+    assert (thing.look(), thing.marks()) == (before, {})
+
+
+@at_aws
+async def test_a_tag_that_stayed_on_something_that_is_awake_is_not_taken_for_sleep(
+    thing: CloudThing, aws: AwsInTest
+) -> None:
+    work = job(thing.type, dict(thing.parameters))
+    (item,) = await awake(thing.executor, work)
+    aws.proxy.fail(thing.sleeps_by, BROKEN)
+    with pytest.raises(Retryable):
+        await thing.executor.sleep(work, item)
+    assert [one.asleep for one in await thing.executor.asleep_for_cluster(work)] == [False]
+
+
+@marked
+async def test_without_an_id_of_the_cluster_and_by_earlier_versions_the_mark_names_none(
+    thing: CloudThing, aws: AwsInTest, project: GcpProject
+) -> None:
+    work, before = job(thing.type, dict(thing.parameters)), thing.look()
+    earlier = elsewhere(thing, aws, project, "")
+    (item,) = await fall_asleep(earlier, work)
+    assert await thing.executor.asleep_for_cluster(work) == ()
+    assert [one.key for one in await thing.executor.asleep(work)] == [item.key]
+    await thing.executor.wake(work, item)
+    assert (thing.look(), thing.marks()) == (before, {})
 
 
 @everything

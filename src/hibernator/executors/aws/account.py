@@ -65,9 +65,16 @@ class AwsAccount(Account):
     cloud: ClassVar[str] = "AWS"
 
     def __init__(
-        self, session: AwsSession, region: str, *, endpoint: str | None = None, fence: Fence | None = None
+        self,
+        session: AwsSession,
+        region: str,
+        *,
+        endpoint: str | None = None,
+        fence: Fence | None = None,
+        cluster: str = "",
     ) -> None:
         self.region = region
+        self.cluster = cluster  # the id of our own, for what we put to sleep; empty if it is not known
         self.endpoint = endpoint
         self._session = session
         self._fence = fence

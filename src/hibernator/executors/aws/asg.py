@@ -7,20 +7,22 @@ from typing import Any, ClassVar, Final
 
 from hibernator.api.parameters import AsgParameters, AsgSelector
 from hibernator.api.planstatus import Rest
-from hibernator.decisions.sleepmark import TAG, TAGS, Mark, from_tags, to_tags
+from hibernator.decisions.sleepmark import CLUSTER, TAG, Mark, from_tags, to_tags
 from hibernator.executors.aws.account import AwsAccount, AwsAccounts, Document, tag_list, tags_of
 from hibernator.executors.aws.ec2 import tag_filter
 from hibernator.executors.aws.sizes import Shapes, Size, marked_size, saved_size, shapes, still_asleep, total
 from hibernator.executors.cloudmarks import (
     LINGERS,
+    borne,
     check_may_wake,
-    is_of,
     is_of_another,
     mark_for,
     marking,
+    of_cluster,
+    of_plan,
     sleeper,
 )
-from hibernator.executors.protocol import Executor, Item, Job, Permanent, Saved, parameters_as
+from hibernator.executors.protocol import Executor, Item, Job, Marked, Permanent, Saved, parameters_as
 
 _DELETING: Final = "Delete in progress"
 _NAMES: Final = 50  # that AWS takes in one question
@@ -44,12 +46,12 @@ class Asg(Executor):
         return tuple(_item(one, known, job) for one in found)
 
     async def asleep(self, job: Job) -> tuple[Item, ...]:
-        found = await groups(await self._accounts.aws(job), Filters=[tag_filter(TAG, job.uid)])
-        return tuple(
-            Item(key=one["AutoScalingGroupName"], restore=_restore(one, size), asleep=True)
-            for one in found
-            if is_of(mark := _mark(one), job) and (size := marked_size(mark))
-        )
+        return of_plan(await _marked(await self._accounts.aws(job), TAG, job.uid), job)
+
+    async def asleep_for_cluster(self, job: Job) -> tuple[Marked, ...]:
+        account = await self._accounts.aws(job)
+        found = await _marked(account, CLUSTER, account.cluster) if account.cluster else ()
+        return of_cluster(found, account.cluster)
 
     async def sleep(self, job: Job, item: Saved) -> None:
         account = await self._accounts.aws(job)
@@ -72,9 +74,8 @@ class Asg(Executor):
             )
         if mark:
             with marking(item.key, again=asleep):
-                await account.write(
-                    "autoscaling", "delete_tags", Tags=[_tag_of(item, Key=key) for key in TAGS]
-                )
+                tags = [_tag_of(item, Key=key) for key in borne(tags_of(group))]
+                await account.write("autoscaling", "delete_tags", Tags=tags)
 
     async def settled(self, job: Job, item: Saved, rest: Rest) -> bool:
         group = await _read(await self._accounts.aws(job), item)
@@ -90,6 +91,18 @@ async def groups(account: AwsAccount, **query: Any) -> list[Document]:
     """The groups that are there and stay."""
     found = await account.pages("autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", **query)
     return [one for one in found if one.get("Status") != _DELETING]
+
+
+async def _marked(account: AwsAccount, tag: str, value: str) -> list[Marked]:
+    return [
+        Marked(
+            Item(key=one["AutoScalingGroupName"], restore=_restore(one, size), asleep=True),
+            mark,
+            still_asleep(_size(one), size),
+        )
+        for one in await groups(account, Filters=[tag_filter(tag, value)])
+        if (mark := _mark(one)) and (size := marked_size(mark))
+    ]
 
 
 async def _read(account: AwsAccount, item: Saved) -> Document | None:
@@ -117,7 +130,7 @@ def _queries(wanted: AsgSelector) -> list[dict[str, Any]]:
 
 async def _tag(account: AwsAccount, job: Job, item: Saved, group: Document) -> None:
     was = saved_size(item.restore).document()
-    tags = to_tags(mark_for(job, item, group["AutoScalingGroupARN"], was))
+    tags = to_tags(mark_for(job, item, group["AutoScalingGroupARN"], was, account.cluster))
     if not tags.items() <= tags_of(group).items():
         each = [_tag_of(item, **tag, PropagateAtLaunch=False) for tag in tag_list(tags)]
         with marking(item.key):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 
 from hibernator.api.parameters import Ec2Parameters, Ec2Selector
 from hibernator.api.planstatus import Rest
-from hibernator.decisions.sleepmark import TAG, TAGS, Mark, from_tags, to_tags
+from hibernator.decisions.sleepmark import CLUSTER, TAG, Mark, from_tags, to_tags
 from hibernator.executors.aws.account import (
     AwsAccount,
     AwsAccounts,
@@ -22,17 +22,20 @@ from hibernator.executors.aws.account import (
 from hibernator.executors.aws.sizes import Shapes, shapes, total
 from hibernator.executors.cloudmarks import (
     LINGERS,
+    borne,
     check_may_wake,
-    is_of,
     is_of_another,
     mark_for,
     marking,
+    of_cluster,
+    of_plan,
     sleeper,
 )
 from hibernator.executors.protocol import (
     Executor,
     Item,
     Job,
+    Marked,
     Permanent,
     Saved,
     Underway,
@@ -66,12 +69,12 @@ class Ec2(Executor):
         )
 
     async def asleep(self, job: Job) -> tuple[Item, ...]:
-        found = await _instances(await self._accounts.aws(job), Filters=[tag_filter(TAG, job.uid)])
-        return tuple(
-            Item(key=one["InstanceId"], restore=_restore(one), asleep=True)
-            for one in found
-            if one["State"]["Name"] not in _GONE and is_of(_mark(one), job)
-        )
+        return of_plan(await _marked(await self._accounts.aws(job), TAG, job.uid), job)
+
+    async def asleep_for_cluster(self, job: Job) -> tuple[Marked, ...]:
+        account = await self._accounts.aws(job)
+        found = await _marked(account, CLUSTER, account.cluster) if account.cluster else ()
+        return of_cluster(found, account.cluster)
 
     async def sleep(self, job: Job, item: Saved) -> None:
         account = await self._accounts.aws(job)
@@ -99,7 +102,7 @@ class Ec2(Executor):
             await account.write("ec2", "start_instances", InstanceIds=[item.key])
         if mark:
             with marking(item.key, again=asleep):
-                keys = [{"Key": key} for key in TAGS]
+                keys = [{"Key": key} for key in borne(tags_of(instance))]
                 await account.write("ec2", "delete_tags", Resources=[item.key], Tags=keys)
 
     async def settled(self, job: Job, item: Saved, rest: Rest) -> bool:
@@ -147,6 +150,19 @@ async def _instances(account: AwsAccount, **query: Any) -> list[Document]:
     return [one for reservation in reservations for one in reservation["Instances"]]
 
 
+async def _marked(account: AwsAccount, tag: str, value: str) -> list[Marked]:
+    found = await _instances(account, Filters=[tag_filter(tag, value)])
+    return [
+        Marked(
+            Item(key=one["InstanceId"], restore=_restore(one), asleep=True),
+            mark,
+            one["State"]["Name"] in _ASLEEP,
+        )
+        for one in found
+        if one["State"]["Name"] not in _GONE and (mark := _mark(one))
+    ]
+
+
 async def _read(account: AwsAccount, item: Saved) -> Document | None:
     """The instance; None when it is gone, which its id never comes back from."""
     try:
@@ -159,7 +175,7 @@ async def _read(account: AwsAccount, item: Saved) -> Document | None:
 
 
 async def _tag(account: AwsAccount, job: Job, item: Saved, instance: Document) -> None:
-    tags = to_tags(mark_for(job, item, item.key, {}))
+    tags = to_tags(mark_for(job, item, item.key, {}, account.cluster))
     if not tags.items() <= tags_of(instance).items():
         with marking(item.key):
             await account.write("ec2", "create_tags", Resources=[item.key], Tags=tag_list(tags))

@@ -10,20 +10,31 @@ from typing import Any, ClassVar, Final, Protocol
 from hibernator.api.parameters import EksParameters
 from hibernator.api.planstatus import Rest
 from hibernator.decisions.hibernateplan_restore import Saving
-from hibernator.decisions.sleepmark import TAGS, Mark, from_tags, to_tags
+from hibernator.decisions.sleepmark import Mark, from_tags, to_tags
 from hibernator.executors.aws.account import AwsAccount, AwsRefusedError, Document
 from hibernator.executors.aws.asg import groups
 from hibernator.executors.aws.sizes import Shapes, Size, marked_size, saved_size, shapes, still_asleep, total
 from hibernator.executors.cloudmarks import (
     LINGERS,
+    borne,
     check_may_wake,
-    is_of,
     is_of_another,
     mark_for,
     marking,
+    of_cluster,
+    of_plan,
     sleeper,
 )
-from hibernator.executors.protocol import Executor, Item, Job, Permanent, Saved, Underway, parameters_as
+from hibernator.executors.protocol import (
+    Executor,
+    Item,
+    Job,
+    Marked,
+    Permanent,
+    Saved,
+    Underway,
+    parameters_as,
+)
 
 _PAUSE: Final = 15.0  # seconds until a group in the middle of something is looked at again
 _GONE: Final = {"DELETING", "CREATE_FAILED"}
@@ -59,14 +70,11 @@ class Eks(Executor):
         return tuple(_item(group, known, job) for group in there)
 
     async def asleep(self, job: Job) -> tuple[Item, ...]:
+        return of_plan(await _marked(*await self._clusters.eks(job)), job)
+
+    async def asleep_for_cluster(self, job: Job) -> tuple[Marked, ...]:
         account, cluster = await self._clusters.eks(job)
-        found = [await _describe(account, cluster, name) for name in await _names(account, cluster)]
-        return tuple(
-            Item(key=one["nodegroupName"], restore=_restore(one, size), asleep=True)
-            for one in found
-            if one and one["status"] not in _GONE
-            if is_of(mark := _mark(one), job) and (size := marked_size(mark))
-        )
+        return of_cluster(await _marked(account, cluster) if account.cluster else (), account.cluster)
 
     async def sleep(self, job: Job, item: Saved) -> None:
         account, cluster = await self._clusters.eks(job)
@@ -87,9 +95,8 @@ class Eks(Executor):
             await _resize(account, cluster, group, before)
         if mark:
             with marking(item.key, again=asleep):
-                await account.write(
-                    "eks", "untag_resource", resourceArn=group["nodegroupArn"], tagKeys=list(TAGS)
-                )
+                keys = borne(group["tags"])
+                await account.write("eks", "untag_resource", resourceArn=group["nodegroupArn"], tagKeys=keys)
 
     async def settled(self, job: Job, item: Saved, rest: Rest) -> bool:
         account, cluster = await self._clusters.eks(job)
@@ -123,6 +130,20 @@ async def _describe(account: AwsAccount, cluster: str, name: str) -> Document | 
     return group
 
 
+async def _marked(account: AwsAccount, cluster: str) -> list[Marked]:
+    found = [await _describe(account, cluster, name) for name in await _names(account, cluster)]
+    return [
+        Marked(
+            Item(key=one["nodegroupName"], restore=_restore(one, size), asleep=True),
+            mark,
+            still_asleep(_size(one), size),
+        )
+        for one in found
+        if one and one["status"] not in _GONE
+        if (mark := _mark(one)) and (size := marked_size(mark))
+    ]
+
+
 async def _read(account: AwsAccount, cluster: str, item: Saved) -> Document | None:
     """The very group that was saved, if it is still there."""
     group = await _describe(account, cluster, item.key)
@@ -152,7 +173,7 @@ async def _nodes(account: AwsAccount, group: Document) -> list[Document]:
 
 async def _tag(account: AwsAccount, job: Job, item: Saved, group: Document) -> None:
     arn = group["nodegroupArn"]
-    tags = to_tags(mark_for(job, item, arn, saved_size(item.restore).document()))
+    tags = to_tags(mark_for(job, item, arn, saved_size(item.restore).document(), account.cluster))
     if not tags.items() <= (group.get("tags") or {}).items():
         with marking(item.key):
             await account.write("eks", "tag_resource", resourceArn=arn, tags=tags)

@@ -24,7 +24,7 @@ async def open_account(login: Login, _http: aiohttp.ClientSession, fence: Fence 
     from hibernator.executors.aws.session import sign_in  # the seam: AWS's library is large
 
     session = sign_in(_keys(login, spec), spec.assume_role_arn, spec.region, spec.endpoint_url)
-    account = AwsAccount(session, spec.region, endpoint=spec.endpoint_url, fence=fence)
+    account = AwsAccount(session, spec.region, endpoint=spec.endpoint_url, fence=fence, cluster=login.cluster)
     try:
         await _who(account, spec)
     except BaseException:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 from hibernator.api.parameters import RdsParameters, RdsSelector
 from hibernator.api.planstatus import Rest
-from hibernator.decisions.sleepmark import TAGS, Mark, from_tags, to_tags
+from hibernator.decisions.sleepmark import Mark, from_tags, to_tags
 from hibernator.executors.aws.account import (
     AwsAccount,
     AwsAccounts,
@@ -23,17 +23,20 @@ from hibernator.executors.aws.account import (
 from hibernator.executors.aws.sizes import Shapes, shapes, total
 from hibernator.executors.cloudmarks import (
     LINGERS,
+    borne,
     check_may_wake,
-    is_of,
     is_of_another,
     mark_for,
     marking,
+    of_cluster,
+    of_plan,
     sleeper,
 )
 from hibernator.executors.protocol import (
     Executor,
     Item,
     Job,
+    Marked,
     Permanent,
     Saved,
     Underway,
@@ -175,14 +178,11 @@ class Rds(Executor):
         return tuple(_item(sort, one, machines, known, job) for sort, one in chosen)
 
     async def asleep(self, job: Job) -> tuple[Item, ...]:
-        """RDS takes no tags in its questions, but shows them in its answers."""
+        return of_plan(await _marked(await self._accounts.aws(job)), job)
+
+    async def asleep_for_cluster(self, job: Job) -> tuple[Marked, ...]:
         account = await self._accounts.aws(job)
-        found = [(sort, one) for sort in (INSTANCE, CLUSTER) for one in await _all(account, sort)]
-        return tuple(
-            Item(key=_key(sort, one), restore=_restore(sort, one), asleep=True)
-            for sort, one in found
-            if is_of(_mark(sort, one), job)
-        )
+        return of_cluster(await _marked(account) if account.cluster else (), account.cluster)
 
     async def sleep(self, job: Job, item: Saved) -> None:
         account = await self._accounts.aws(job)
@@ -219,8 +219,9 @@ class Rds(Executor):
             await account.write("rds", sort.start, **{sort.id: name})
         if mark:
             with marking(item.key, again=asleep):
+                keys = borne(tags_of(found, _TAGS))
                 await account.write(
-                    "rds", "remove_tags_from_resource", ResourceName=found[sort.arn], TagKeys=list(TAGS)
+                    "rds", "remove_tags_from_resource", ResourceName=found[sort.arn], TagKeys=keys
                 )
 
     async def settled(self, job: Job, item: Saved, rest: Rest) -> bool:
@@ -231,7 +232,7 @@ class Rds(Executor):
 
 async def _tag(account: AwsAccount, job: Job, item: Saved, found: Document) -> None:
     sort, _ = _place(item)
-    tags = to_tags(mark_for(job, item, found[sort.resource_id], {}))
+    tags = to_tags(mark_for(job, item, found[sort.resource_id], {}, account.cluster))
     if not tags.items() <= tags_of(found, _TAGS).items():
         with marking(item.key):
             await account.write(
@@ -270,6 +271,20 @@ async def _all(account: AwsAccount, sort: Sort, **query: Any) -> list[Document]:
         one
         for one in found
         if sort.state_of(one) not in _GONE and not str(one.get("Engine", "")).startswith(_OTHER_ENGINES)
+    ]
+
+
+async def _marked(account: AwsAccount) -> list[Marked]:
+    """RDS takes no tags in its questions, but shows them in its answers."""
+    return [
+        Marked(
+            Item(key=_key(sort, one), restore=_restore(sort, one), asleep=True),
+            mark,
+            sort.state_of(one) in _ASLEEP,
+        )
+        for sort in (INSTANCE, CLUSTER)
+        for one in await _all(account, sort)
+        if (mark := _mark(sort, one))
     ]
 
 

@@ -16,14 +16,24 @@ from hibernator.decisions.sleepmark import LABELS, POLICY, Mark, from_labels, to
 from hibernator.executors.cloudmarks import (
     LINGERS,
     check_may_wake,
-    is_of,
     is_of_another,
     mark_for,
+    of_cluster,
+    of_plan,
     sleeper,
     tell_unmarked,
 )
 from hibernator.executors.gcp.project import Document, GcpProject, GcpRefusedError, part
-from hibernator.executors.protocol import Executor, Item, Job, Permanent, Retryable, Saved, parameters_as
+from hibernator.executors.protocol import (
+    Executor,
+    Item,
+    Job,
+    Marked,
+    Permanent,
+    Retryable,
+    Saved,
+    parameters_as,
+)
 
 _ASLEEP: Final = "NEVER"
 _INVALID: Final = 400
@@ -65,12 +75,12 @@ class CloudSql(Executor):
 
     async def asleep(self, job: Job) -> tuple[Item, ...]:
         project = await self._projects.gcp(job)
-        found = await project.pages("sqladmin", _instances(project, job), "items")
-        return tuple(
-            Item(key=str(one["name"]), restore=_restore(one, mark), asleep=True)
-            for one in found
-            if (mark := _mark(one)) and is_of(mark, job) and one.get("state") != _GOING
-        )
+        return of_plan(await _marked(project, _home(project, job)), job)
+
+    async def asleep_for_cluster(self, job: Job) -> tuple[Marked, ...]:
+        project = await self._projects.gcp(job)
+        found = await _marked(project, part(project.name)) if project.cluster else ()
+        return of_cluster(found, project.cluster)
 
     async def sleep(self, job: Job, item: Saved) -> None:
         project = await self._projects.gcp(job)
@@ -81,7 +91,8 @@ class CloudSql(Executor):
             raise Permanent(f"{item.key} is a read replica, which Google does not stop. Name its primary.")
         if (state := found.get("state")) in _HOPELESS:
             raise Permanent(f"{item.key} is {state}, in which Google stops nothing. Repair it first.")
-        labels = to_labels(mark_for(job, item, _id(found), {POLICY: item.restore[POLICY]}))
+        was = {POLICY: item.restore[POLICY]}
+        labels = to_labels(mark_for(job, item, _id(found), was, project.cluster))
         try:
             await _set(project, job, found, activationPolicy=_ASLEEP, userLabels=labels)
         except GcpRefusedError as error:
@@ -114,6 +125,19 @@ class CloudSql(Executor):
         answer = await project.read("sqladmin", f"{home}/operations", instance=item.key, maxResults="10")
         busy = any(one.get("status") != "DONE" for one in answer.get("items") or ())
         return not busy and (_policy(found) == _ASLEEP) == (rest == "Asleep")
+
+
+async def _marked(project: GcpProject, home: str) -> list[Marked]:
+    found = await project.pages("sqladmin", f"v1/projects/{home}/instances", "items")
+    return [
+        Marked(
+            Item(key=str(one["name"]), restore=_restore(one, mark), asleep=True),
+            mark,
+            _policy(one) == _ASLEEP,
+        )
+        for one in found
+        if (mark := _mark(one)) and one.get("state") != _GOING
+    ]
 
 
 async def _read(project: GcpProject, job: Job, name: str, item: Saved | None = None) -> Document | None:

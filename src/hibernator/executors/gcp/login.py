@@ -34,7 +34,9 @@ async def open_account(login: Login, http: aiohttp.ClientSession, fence: Fence |
         tokens = Tokens(await own_identity(http))
     else:
         tokens = Tokens(_key(login, spec, spec.auth.static.secret_ref.name, http))
-    return GcpProject(spec.project, tokens, http, endpoint=spec.endpoint_url, fence=fence)
+    return GcpProject(
+        spec.project, tokens, http, endpoint=spec.endpoint_url, fence=fence, cluster=login.cluster
+    )
 
 
 async def check(account: Account, _login: Login) -> str:

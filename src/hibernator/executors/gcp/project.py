@@ -63,6 +63,7 @@ class GcpProject(Account):
     session: aiohttp.ClientSession = field(repr=False)
     endpoint: str | None = None
     fence: Fence | None = None
+    cluster: str = ""  # the id of our own, for what we put to sleep; empty if it is not known
     patience: float = 20.0  # seconds for which an operation is watched at once
 
     @property
