@@ -3,22 +3,34 @@
 import asyncio
 import json
 import shlex
+from typing import Any
 
 import pytest
 
 from support.clock import ManualClock
 from support.cluster import ClusterInTest
 from support.command import Ran, hibernator
+from support.foreign_kinds import install, let_the_operator_patch
 from support.pages import blocks
-from support.plan_scenes import EVENING, MORNING, PlanScene, every_kind, plan, workloads
+from support.plan_scenes import EVENING, MORNING, WOKEN_BY, PlanScene, every_kind, plan, workloads
 from support.scaler_scenes import workload
 
+V1 = {"apiVersion": "v1"}
 KINDS = ("Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job")
 
 
 @pytest.fixture
 def scene(crds: ClusterInTest, namespace: str) -> PlanScene:
     return PlanScene(crds, namespace)
+
+
+def foreign(api_version: str, kind: str, name: str, **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def marks_of(found: dict[str, Any]) -> dict[str, str]:
+    written = found["metadata"].get("annotations", {}) | found["metadata"].get("labels", {})
+    return {key: value for key, value in written.items() if "/" in key and key != WOKEN_BY}
 
 
 async def ran(scene: PlanScene, *arguments: str) -> Ran:
@@ -40,17 +52,52 @@ def lose_everything(scene: PlanScene) -> None:
 async def test_everything_wakes_from_its_marks_when_operator_plan_and_restore_data_are_gone(
     scene: PlanScene,
 ) -> None:
-    scene.create(*every_kind(), plan(workloads("shop", scene.namespace, *KINDS)))
-    before = scene.workloads()
+    """Everything that can bear a mark in a cluster, by each type of target."""
+    install(scene.cluster)
+    pool, place = f"pool-{scene.namespace}", ("-n", scene.namespace)
+    others = [
+        foreign("keda.sh/v1alpha1", "ScaledObject", "api", scaleTargetRef={"name": "api"}),
+        foreign("argoproj.io/v1alpha1", "Rollout", "canary", replicas=4),
+        foreign("karpenter.sh/v1", "NodePool", pool, template={}, limits={"cpu": "8"}),
+        foreign("postgresql.cnpg.io/v1", "Cluster", "main", instances=3),
+    ]
+    scene.cluster.kubectl(
+        "apply", *place, "-f", "-", input=json.dumps({"kind": "List", "items": others} | V1)
+    )
+    let_the_operator_patch(scene.cluster, scene.namespace)
+    patched = {
+        "namespace": {"literals": [scene.namespace]},
+        "apiVersion": "postgresql.cnpg.io/v1",
+        "resource": "clusters",
+        "patch": [{"op": "replace", "path": "/spec/instances", "value": 0}],
+    }
+    scene.create(
+        *every_kind(),
+        plan(
+            workloads("shop", scene.namespace, *KINDS, "rollouts.argoproj.io"),
+            {"name": "pools", "type": "karpenter", "parameters": {"nodePools": [pool]}},
+            {"name": "databases", "type": "patches", "parameters": patched},
+        ),
+    )
+
+    def state() -> list[Any]:
+        kinds = ("scaledobjects.keda.sh", "rollouts.argoproj.io", "clusters.postgresql.cnpg.io")
+        found = [scene.get(*one) for one in zip(kinds, ("api", "canary", "main"), strict=True)]
+        found.append(json.loads(scene.cluster.kubectl("get", "nodepool", pool, "-o", "json").stdout))
+        return [scene.workloads(), *((one["spec"], marks_of(one)) for one in found)]
+
+    before = state()
     async with scene.operator() as run:
         await run.advance_to(EVENING)
-    assert scene.workloads() != before
+        assert scene.phase() == "Hibernated"
+    assert all(now != then for now, then in zip(state(), before, strict=True))
     lose_everything(scene)
     done = await ran(scene, "wake", "nights", "--offline")
     assert done.code == 0, done.err
     assert f"Deployment/{scene.namespace}/web is awake: replicas=3" in done.out
-    assert scene.workloads() == before
+    assert state() == before
     assert (await ran(scene, "wake", "nights", "--offline")).out == "Nothing bears a mark.\n"
+    scene.cluster.kubectl("delete", "nodepool", pool)
 
 
 async def test_the_runbook_wakes_everything_when_nothing_else_is_left(scene: PlanScene) -> None:
@@ -116,6 +163,10 @@ async def test_what_a_plan_that_is_gone_has_left_asleep_at_a_cloud_is_listed(sce
     woken = await ran(scene, "strays", "--wake")
     assert woken.code == 1
     assert f"Create the plan {scene.namespace}/gone again with its target vms" in woken.out
+    alone = await ran(scene, "wake", "gone", "--offline")
+    assert alone.code == 1
+    assert "i-0abc was not woken: it is where CloudProvider dev leads." in alone.out
+    assert "i-0def" not in alone.out
 
 
 async def test_a_plan_that_is_awake_has_what_still_sleeps_listed(scene: PlanScene) -> None:

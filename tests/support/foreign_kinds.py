@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from support.account import HOME
 from support.cluster import ClusterInTest
 
 _ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -49,3 +50,11 @@ def install(cluster: ClusterInTest) -> None:
     items = json.dumps({"apiVersion": "v1", "kind": "List", "items": DEFINITIONS})
     cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", input=items)
     cluster.until_established()
+
+
+def let_the_operator_patch(cluster: ClusterInTest, namespace: str) -> None:
+    """What an administrator does once for such a kind."""
+    rights = ("--verb=get,list,watch,patch", "--resource=clusters.postgresql.cnpg.io")
+    cluster.kubectl("create", "role", "patches", *rights, "-n", namespace)
+    account = f"--serviceaccount={HOME.namespace}:{HOME.service_account}"
+    cluster.kubectl("create", "rolebinding", "patches", "--role=patches", account, "-n", namespace)

@@ -268,8 +268,10 @@ def wake(
         from hibernator.cli import strays as looking
 
         async def ask(session: Session) -> tuple[list[str], bool]:
-            found = await looking.of_plan(session.client, f"{session.namespace}/{name}")
-            return await _wake_all(session, found)
+            plan = f"{session.namespace}/{name}"
+            here, left = await _wake_all(session, await looking.of_plan(session.client, plan))
+            away = await looking.elsewhere_of_plan(session.client, plan)
+            return [*here, *map(looking.out_of_reach, away)], left or bool(away)
 
         shown, left = talk(ask, place)
         _print(shown)

@@ -35,6 +35,7 @@ class Found:
     mark: Mark
     why: str
     sleeper: Sleeper | None = None  # None: it is at a cloud, or in another cluster
+    at: str = ""  # the connector that leads there, then
 
 
 async def strays(client: Client, namespace: str = "") -> list[Found]:
@@ -47,7 +48,7 @@ async def strays(client: Client, namespace: str = "") -> list[Found]:
     restore_data = await _restore_data(client)
     kept = _keys(restore_data)
     elsewhere = [
-        *_elsewhere(restore_data, plans),
+        *(one for one in _elsewhere(restore_data) if one.mark.plan not in plans),
         *await _seen_by_operator(client, PROVIDERS),
         *await _seen_by_operator(client, CLUSTERS),
     ]
@@ -65,6 +66,20 @@ async def of_plan(client: Client, plan: str) -> list[Sleeper]:
     return sorted([one async for one in found if one.mark.plan == plan], key=lambda one: one.key)
 
 
+async def elsewhere_of_plan(client: Client, plan: str) -> list[Found]:
+    """What it has put to sleep at clouds and in other clusters, as far as anything in this one tells."""
+    try:
+        restore_data = await _restore_data(client, plan.partition("/")[0])
+    except errors.Forbidden:
+        restore_data = []
+    found = [
+        *_elsewhere(restore_data),
+        *await _seen_by_operator(client, PROVIDERS),
+        *await _seen_by_operator(client, CLUSTERS),
+    ]
+    return sorted([one for one in found if one.mark.plan == plan], key=lambda one: one.key)
+
+
 async def wake(client: Client, sleeper: Sleeper) -> str:
     """Wake one; says what became of it."""
     try:
@@ -79,6 +94,14 @@ def not_here(one: Found) -> str:
     return (
         f"{one.key} was not woken: {one.why}. Create the plan {one.mark.plan} again with its target "
         f"{one.mark.target}: it wakes what its predecessor has put to sleep. Or wake it there by hand."
+    )
+
+
+def out_of_reach(one: Found) -> str:
+    """The same while its plan may well be there, and only the operator is not."""
+    return (
+        f"{one.key} was not woken: it is where {one.at} leads. Wake it there by hand; "
+        f"it was {was(one.mark)}. Or let the operator wake it."
     )
 
 
@@ -134,10 +157,10 @@ async def _plans(client: Client) -> Mapping[str, HibernatePlan]:
     return {f"{one.metadata.namespace}/{one.metadata.name}": one for one in found}
 
 
-async def _restore_data(client: Client) -> list[tuple[str, Kept]]:
+async def _restore_data(client: Client, namespace: str = "") -> list[tuple[str, Kept]]:
     """What is kept, a part after the other, and for which plan."""
     parts = []
-    for one in await client.list(CONFIG_MAPS, label_selector=f"{LABEL}=true"):
+    for one in await client.list(CONFIG_MAPS, namespace, label_selector=f"{LABEL}=true"):
         try:
             part = read([one.data])
         except ValueError:
@@ -161,23 +184,25 @@ async def _seen_by_operator(client: Client, kind: Kind[C]) -> list[Found]:
     except (errors.NotFound, errors.Forbidden):
         return []
     return [
-        Found(
-            stray.item,
+        _out_there(
             Mark(plan=stray.plan, cycle=stray.cycle, target=stray.target, item=stray.item),
-            f"its plan is not in this cluster; it is where {kind.kind} {connector.metadata.name} leads",
+            f"{kind.kind} {connector.metadata.name}",
         )
         for connector in connectors
         for stray in connector.status.strays
     ]
 
 
-def _elsewhere(
-    restore_data: Iterable[tuple[str, Kept]], plans: Mapping[str, HibernatePlan]
-) -> Iterator[Found]:
+def _elsewhere(restore_data: Iterable[tuple[str, Kept]]) -> Iterator[Found]:
     for plan, part in restore_data:
-        ref = part.target.connector_ref
-        if ref and plan not in plans:
-            why = f"its plan is not in this cluster; it is where {ref.kind} {ref.name} leads"
+        if ref := part.target.connector_ref:
             for key, entry in part.sleeping.items():
-                mark = Mark(plan=plan, cycle=entry.cycle, target=part.target.name, item=key, was=entry.was)
-                yield Found(key, mark, why)
+                if not entry.woken:
+                    mark = Mark(
+                        plan=plan, cycle=entry.cycle, target=part.target.name, item=key, was=entry.was
+                    )
+                    yield _out_there(mark, f"{ref.kind} {ref.name}")
+
+
+def _out_there(mark: Mark, at: str) -> Found:
+    return Found(mark.item, mark, f"its plan is not in this cluster; it is where {at} leads", at=at)

@@ -9,9 +9,8 @@ from hibernator.cli import strays
 from hibernator.executors import sleepers
 from hibernator.kube import credentials
 from hibernator.kube.client import Client
-from support.account import HOME
 from support.cluster import ClusterInTest
-from support.foreign_kinds import install
+from support.foreign_kinds import install, let_the_operator_patch
 from support.plan_scenes import EVENING, MORNING, WOKEN_BY, PlanScene, plan
 from support.scaler_scenes import workload
 
@@ -47,15 +46,6 @@ def database(name: str = "main") -> dict[str, Any]:
         "metadata": {"name": name, "annotations": {"team": "shop"}},
         "spec": {"instances": 3, "storage": {"size": "1Gi"}},
     }
-
-
-def let_the_operator(scene: PlanScene) -> None:
-    """What an administrator does once for such a kind."""
-    place = ("-n", scene.namespace)
-    rights = ("--verb=get,list,watch,patch", "--resource=clusters.postgresql.cnpg.io")
-    scene.cluster.kubectl("create", "role", "patches", *rights, *place)
-    account = f"--serviceaccount={HOME.namespace}:{HOME.service_account}"
-    scene.cluster.kubectl("create", "rolebinding", "patches", "--role=patches", account, *place)
 
 
 def shown(scene: PlanScene) -> list[Any]:
@@ -114,7 +104,7 @@ async def test_a_patch_is_taken_back_by_its_mark_and_what_others_changed_stays(s
         await run.advance_to(MORNING)
         assert shown(scene) == before
 
-        let_the_operator(scene)
+        let_the_operator_patch(scene.cluster, scene.namespace)
         await run.advance_to(NEXT_EVENING)
         main = scene.one("Cluster", "main")
         assert (main["spec"]["instances"], main["metadata"]["annotations"][HIBERNATION]) == (0, "on")
