@@ -2,15 +2,17 @@
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from hibernator.controllers.strays import STRAYS
+from hibernator.controllers.strays import EVERY, STRAYS
 from hibernator.executors.gcp.project import GcpProject
-from support.aws import REGION, AwsInTest, Late
+from support.account import operator_kubeconfig
+from support.aws import REGION, AwsInTest, Fault, Late
 from support.clock import ManualClock
 from support.cloud_scenes import CloudThing, furnish
+from support.cluster import ClusterInTest
 from support.command import hibernator
 from support.connector_scenes import ConnectorScene
 from support.gcp import Google
@@ -247,10 +249,21 @@ async def test_what_a_plan_has_left_asleep_is_told_without_it_and_its_restore_da
         assert run.metric(STRAYS, "none") == 0
 
 
+class SweptScene(ConnectorScene):
+    sweeps: ClassVar[float] = EVERY
+
+
+@pytest.fixture
+def swept(crds: ClusterInTest, namespace: str) -> ConnectorScene:
+    operator_kubeconfig(crds.kubeconfig)
+    return SweptScene(crds, namespace)
+
+
 async def test_a_plan_by_the_same_name_that_leads_elsewhere_wakes_nothing_of_its_predecessor(
-    scene: ConnectorScene, aws: AwsInTest, google: Google, project: GcpProject
+    swept: ConnectorScene, aws: AwsInTest, google: Google, project: GcpProject
 ) -> None:
     """Who may write tags can name any plan: it acts where its own targets lead, and nowhere else."""
+    scene = swept
     things = [furnish("ec2", aws, google, project)]
     set_the_scene(scene, aws, google, things)
     async with scene.operator(ManualClock(AFTERNOON)) as run:
@@ -259,8 +272,14 @@ async def test_a_plan_by_the_same_name_that_leads_elsewhere_wakes_nothing_of_its
     asleep = things[0].look()
     lose_the_plan(scene)
     scene.create(plan(noop("nothing")))
+    refused = "DescribeAutoScalingGroups"
+    aws.proxy.fail(refused, Fault(403, "AccessDenied"), times=9)
+    aws.proxy.calls.clear()
     async with scene.operator(ManualClock(MORNING)) as run:
         await run.until(lambda: told(scene) == [("ec2", f"{scene.namespace}/nights")])
+        await run.advance(EVERY + 1)
         assert run.metric(STRAYS, "none") == 1
         assert run.metric(STRAYS, "plan") == 0
         assert things[0].look() == asleep
+    assert aws.proxy.calls.count("DescribeInstances") > 1
+    assert aws.proxy.calls.count(refused) == 1  # again and again, it would look like an attack

@@ -3,11 +3,14 @@
 Nobody looks for strays here: the way back itself has to lead through all of it.
 """
 
+import asyncio
 import json
+from http import HTTPStatus
 from typing import Any
 
 import pytest
 
+from hibernator.controlplane.access import RequestError
 from hibernator.decisions.sleepmark import LABEL
 from support.clock import ManualClock
 from support.plan_scenes import EVENING, MORNING, PlanScene, plan, workloads
@@ -126,3 +129,35 @@ async def test_a_clock_that_is_set_back_over_a_boundary_leaves_nothing_asleep(
         await run.advance_to(MORNING)
         assert (scene.workloads(), scene.restore_data()) == (before, [])
         assert scene.phase() == "Active"
+
+
+async def test_a_namespace_that_is_deleted_in_the_night_goes_and_its_successor_has_its_own_nights(
+    scene: PlanScene,
+) -> None:
+    """Nothing holds its deletion up, and nothing of the old one is believed of the new one."""
+    path = f"/api/v1/namespaces/{scene.namespace}"
+
+    def gone() -> bool:
+        try:
+            scene.cluster.request("GET", path)
+        except RequestError as error:
+            return error.code == HTTPStatus.NOT_FOUND
+        return False
+
+    def furnish() -> dict[str, Any]:
+        scene.create(named("web", 3), plan(only(scene, "shop", "web")))
+        return scene.workloads()
+
+    before = furnish()
+    async with scene.operator() as run:
+        await run.advance_to(EVENING)
+        assert scene.replicas("web") == 0
+        run.forbidden = frozenset({"events"})  # nothing can be created in a namespace that goes
+        scene.cluster.request("DELETE", path)
+        await run.until(gone)
+        await asyncio.to_thread(scene.cluster.create_namespace, scene.namespace)
+        assert furnish() == before
+        await run.advance_to(MIDNIGHT)
+        assert scene.replicas("web") == 0
+        await run.advance_to(MORNING)
+        assert (scene.workloads(), scene.restore_data(), scene.phase()) == (before, [], "Active")
