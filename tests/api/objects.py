@@ -122,6 +122,11 @@ def delivery(**spec: Any) -> Json:
     return thing(PLANS, "ApprovalDelivery", spec)
 
 
+def plan_request(**spec: Any) -> Json:
+    spec = {"plan": {"name": "shop", "uid": "5c8e"}, "action": "Suspend", **spec}
+    return thing(PLANS, "PlanRequest", spec)
+
+
 def without(document: Json, *path: str) -> Json:
     """The same document, less one field."""
     first, *rest = path

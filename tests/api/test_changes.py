@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from api.objects import Json, analysis, approval_request, approvals, exception, noop, plan
+from api.objects import Json, analysis, approval_request, approvals, exception, noop, plan, plan_request
 from hibernator.api.kinds import all_kinds
 from hibernator.controlplane.cluster import KubectlError
 from support.cluster import ClusterInTest
@@ -226,6 +226,12 @@ CHANGES = [
         {"decision": "Expired"},
         new_status={"conditions": [condition("Approved")]},
         refused="It is decided already (Expired): nothing can be added",
+    ),
+    Change(
+        "what was asked of a plan becomes something else",
+        plan_request(),
+        spec={"action": "Resume"},
+        refused="spec is immutable: ask again",
     ),
     Change("an analysis is finished", analysis(analysis=None), {"phase": "Pending"}, analysis()["spec"]),
     Change(

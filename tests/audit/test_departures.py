@@ -24,6 +24,7 @@ EVERY_KIND = {
     "scheduleexceptions.hibernator.ardikabs.com": "party",
     "hibernateplans.hibernator.ardikabs.com": "nights",
     "exceptionpolicies.hibernator.ardikabs.com": "four-eyes",
+    "planrequests.hibernator.ardikabs.com": "please",
     ANALYSES: "oom",
     REMEDIATIONS: "oom",
 }
@@ -44,6 +45,10 @@ def four_eyes() -> dict[str, Any]:
     return _of_ours("ExceptionPolicy", "four-eyes", {"require": {"roles": ["manager"]}})
 
 
+def please() -> dict[str, Any]:
+    return _of_ours("PlanRequest", "please", {"plan": {"name": "nights", "uid": "1"}, "action": "Resume"})
+
+
 def _of_ours(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     group = "hibernator.ardikabs.com/v1alpha1"
     return {"apiVersion": group, "kind": kind, "metadata": {"name": name}, "spec": spec}
@@ -58,7 +63,7 @@ def one_of_each(scene: PlanScene) -> None:
         validUntil="2026-03-10T00:00:00Z",
         windows=[{"start": "18:00", "end": "22:00", "daysOfWeek": ["Monday"]}],
     )
-    ours = provider(), elsewhere(), four_eyes()
+    ours = provider(), elsewhere(), four_eyes(), please()
     scene.apply(workload(), scaler(), *ours, remediation(), analysis(0.95))
     scene.create(plan(noop("drill"), name="nights"), party)
 

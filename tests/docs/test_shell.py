@@ -15,6 +15,7 @@ import yaml
 
 from hibernator.admission.pathsecret import NAME
 from hibernator.api.approvaldelivery import DELIVERIES
+from hibernator.api.planrequest import PLAN_REQUESTS
 from hibernator.controlplane.binaries import find_or_build
 from hibernator.controlplane.cluster import KubectlError, running as control_plane
 from hibernator.controlplane.ports import free_port
@@ -207,7 +208,7 @@ def test_what_lives_in_a_cluster_is_converted_and_applied(plane: ClusterInTest, 
 def test_the_api_server_takes_what_a_page_shows(plane: ClusterInTest, block: Block) -> None:
     apply = ("apply", "--server-side", "--dry-run=server", "--force-conflicts", "-f", "-")
     # What only the web process writes is applied in its name.
-    is_webs = DELIVERIES.kind in block.text
+    is_webs = any(f"kind: {kind.kind}\n" in block.text for kind in (DELIVERIES, PLAN_REQUESTS))
     who, groups = (HOME.web_user, ("system:masters",)) if is_webs else (None, ())
     plane.kubectl(*apply, input=_asked_for(block.text), as_user=who, as_groups=groups)
 

@@ -26,6 +26,7 @@ _PATHS = {
         ("apis/postgresql.cnpg.io/v1", "Cluster", "clusters"),
         ("apis/hibernator.ardikabs.com/v1alpha1", "HibernatePlan", "hibernateplans"),
         ("apis/hibernator.ardikabs.com/v1alpha1", "ScheduleException", "scheduleexceptions"),
+        ("apis/hibernator.ardikabs.com/v1alpha1", "PlanRequest", "planrequests"),
     )
 }
 _DOMAIN = "hibernator.ardikabs.com"

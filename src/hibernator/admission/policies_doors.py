@@ -7,16 +7,29 @@ add the hash of a link of their own would have a link in the name of another.
 
 from typing import Final
 
-from hibernator.admission.policies import CLEANERS, USER, Check, Policy, administrator, listed, quoted
+from hibernator.admission.policies import (
+    CLEANERS,
+    USER,
+    Check,
+    Policy,
+    administrator,
+    listed,
+    metadata,
+    quoted,
+)
 from hibernator.api.approvaldelivery import DELIVERIES
 from hibernator.api.core import LEASES
+from hibernator.api.planrequest import PLAN_REQUESTS
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.scheduleexception import EXCEPTIONS
+from hibernator.decisions.scheduleexception_request import REQUESTED_BY
 
 WEB: Final = "hibernator-web"  # the account of the web process, and its Lease
 _USED: Final = "hibernator-saml-"  # how the Leases begin that say which SAML assertions were used
 _ENDED: Final = "hibernator-ended-"  # and those that say which sessions a log-out has ended
 _DELIVERIES: Final = "hibernator-deliveries"
+_REQUESTS: Final = "hibernator-planrequests"
+_IN_NAMES: Final = "PlanRequests are filed by the web process, in the name of people who logged in"
 _HOLDS_LINKS: Final = "ApprovalDeliveries hold the links of people: only the web process writes them"
 
 
@@ -63,20 +76,27 @@ OPERATOR: Final = (
     ),
 )
 
+
+def _removal(binding: str) -> dict[str, str]:
+    return {
+        "isRemoval": "request.operation == 'DELETE' || (object != null && oldObject != null"
+        " && object.spec == oldObject.spec && has(object.metadata.deletionTimestamp))",
+        "isCleaner": f"{USER} in {listed(CLEANERS)}",
+        "isAdministrator": administrator(binding),
+    }
+
+
+_IS_REMOVED: Final = "(variables.isRemoval && (variables.isCleaner || variables.isAdministrator))"
+
 DELIVERY_DATA: Final = Policy(
     name=_DELIVERIES,
     kinds=(DELIVERIES,),
     operations=("CREATE", "UPDATE", "DELETE"),
     whom="everyone",
-    variables={
-        "isRemoval": "request.operation == 'DELETE' || (object != null && oldObject != null"
-        " && object.spec == oldObject.spec && has(object.metadata.deletionTimestamp))",
-        "isCleaner": f"{USER} in {listed(CLEANERS)}",
-        "isAdministrator": administrator(_DELIVERIES),
-    },
+    variables=_removal(_DELIVERIES),
     checks=(
         Check(
-            "variables.isWeb || (variables.isRemoval && (variables.isCleaner || variables.isAdministrator))",
+            f"variables.isWeb || {_IS_REMOVED}",
             f"{_HOLDS_LINKS}. Only administrators, who may delete the ValidatingAdmissionPolicyBinding"
             f" {_DELIVERIES}, delete them",
         ),
@@ -89,6 +109,30 @@ DELIVERY_STATUS: Final = Policy(
     operations=("UPDATE",),
     whom="everyone",
     checks=(Check("variables.isWeb", _HOLDS_LINKS),),
+)
+REQUEST_DATA: Final = Policy(
+    name=_REQUESTS,
+    kinds=(PLAN_REQUESTS,),
+    operations=("CREATE", "UPDATE", "DELETE"),
+    variables=_removal(_REQUESTS),
+    checks=(
+        Check(
+            f"(variables.isWeb && request.operation == 'CREATE') || {_IS_REMOVED}",
+            f"{_IN_NAMES}, and change no more. Use `hibernator plan suspend`, `resume` or `retry`. Only"
+            f" administrators, who may delete the ValidatingAdmissionPolicyBinding {_REQUESTS}, delete them",
+        ),
+        Check(
+            f"request.operation != 'CREATE' || {metadata('object', 'annotations', REQUESTED_BY)} != ''",
+            f"{_IN_NAMES}: say whose in the annotation {REQUESTED_BY}",
+        ),
+    ),
+)
+REQUEST_STATUS: Final = Policy(
+    name=f"{_REQUESTS}-status",
+    kinds=(PLAN_REQUESTS,),
+    part="status",
+    operations=("UPDATE",),
+    checks=(Check("false", "Only the operator says what became of a PlanRequest"),),
 )
 LEASES_OF_THE_WEB: Final = Policy(
     name="hibernator-web-leases",

@@ -205,11 +205,19 @@ def _quiet_hours(document: Document) -> Iterator[Problem]:
         yield Problem("spec.quietHours", start, "start must not equal end", "Write another end.")
 
 
+def _until(document: Document) -> Iterator[Problem]:
+    spec = block(document, "spec")
+    if spec.get("until") is not None and spec.get("action") != "Suspend":
+        found = "it goes with action Suspend only"
+        yield Problem("spec.until", spec["until"], found, "Remove it.")
+
+
 _CHECKS: Mapping[str, tuple[Callable[[Document], Iterator[Problem]], ...]] = {
     "HibernatePlan": (check_plan,),
     "ScheduleException": (_own_namespace("spec", "planRef", "namespace"), _approvers),
     "TimeWindowScaler": (_own_namespace("spec", "targetRef", "namespace"), _measured),
     "ExceptionPolicy": (check_policy,),
+    "PlanRequest": (_until,),
     "CloudProvider": (_cloud,),
     "K8SCluster": (_cluster,),
     "HibernateNotification": (_quiet_hours,),

@@ -12,6 +12,7 @@ from hibernator.api.hibernatenotification import NOTIFICATIONS
 from hibernator.api.hibernateplan import PLANS
 from hibernator.api.k8scluster import CLUSTERS
 from hibernator.api.kind import Kind
+from hibernator.api.planrequest import PLAN_REQUESTS
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.remediationrequest import REMEDIATIONS
 from hibernator.api.scheduleexception import EXCEPTIONS
@@ -249,6 +250,20 @@ DEFINITIONS: tuple[Definition, ...] = (
                     Column("Recipient", ".spec.recipient", "The address of the person, or the channel."),
                     Column("Sent", condition("Delivered", "status"), "Whether everything was sent."),
                     Column("Message", condition("Delivered", "message"), "What went wrong.", wide=True),
+                    AGE,
+                ),
+            ),
+        ),
+    ),
+    Definition(
+        versions=(
+            Version(
+                PLAN_REQUESTS,
+                columns=(
+                    Column("Plan", ".spec.plan.name", "The plan that is to be changed."),
+                    Column("Action", ".spec.action", "What is asked for."),
+                    Column("State", ".status.state", "What became of it."),
+                    Column("Message", ".status.message", "The same in words.", wide=True),
                     AGE,
                 ),
             ),

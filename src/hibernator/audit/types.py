@@ -153,6 +153,15 @@ _TABLE: Final = (
             "cancelled": _notice("The requester took the exception back."),
         },
     ),
+    *_kind("planrequest", "PlanRequest", "changed"),  # which cannot be
+    *_of(
+        "planrequest",
+        "hibernation",
+        {
+            "done": _info("The operator did to the plan what a user asked for on its page."),
+            "refused": _denied("The operator did not do it; the error says why."),
+        },
+    ),
     *_kind("exceptionpolicy", "ExceptionPolicy"),
     *_of(
         "exceptionpolicy",

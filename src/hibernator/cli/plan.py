@@ -98,6 +98,7 @@ def suspend(
 
     With `--until` it goes on by itself. For example: `hibernator plan suspend nights --until "fri 18:00"`
     """
+    from hibernator.decisions.hibernateplan_change import suspended as change
     from hibernator.kube.clustertime import now
     from hibernator.schedule.spoken import shown_with_distance
     from hibernator.schedule.times import parse
@@ -108,9 +109,8 @@ def suspend(
         zone = plan.spec.schedule.timezone
         end = moment.ahead(zone, asked_at) if moment else None
         words = f"suspended until {shown_with_distance(end, zone, asked_at)}" if end else "suspended"
-        at = end.format_iso() if end else None
         return _Change(
-            {"spec": {"suspend": True, "suspendUntil": at, "suspendReason": reason or None}},
+            change(end, reason),
             words,
             lambda found: _observed(found) and found.status.phase == "Suspended",
         )
@@ -122,9 +122,10 @@ def suspend(
 @spread
 def resume(name: Name, place: ClusterOptions, patience: Patience) -> None:
     """Resume a suspended plan: from now on it follows its schedule."""
-    body = {"spec": {"suspend": False, "suspendUntil": None, "suspendReason": None}}
+    from hibernator.decisions.hibernateplan_change import RESUMED
+
     resumed = _Change(
-        body, "resumed", lambda found: _observed(found) and found.status.phase not in {None, "Suspended"}
+        RESUMED, "resumed", lambda found: _observed(found) and found.status.phase not in {None, "Suspended"}
     )
     _change(name, lambda _plan: resumed, patience, place)
 
@@ -136,18 +137,16 @@ def retry(name: Name, place: ClusterOptions, patience: Patience) -> None:
     from whenever import Instant
 
     from hibernator.decisions.hibernateplan_case import RETRY
+    from hibernator.decisions.hibernateplan_change import failed_for_good, retried
 
     def asked(plan: "HibernatePlan") -> "_Change":
-        failed = [target.name for target in plan.status.targets if target.state in {"Failed", "Aborted"}]
-        if not failed or plan.status.current_operation:
+        failed = failed_for_good(plan)
+        if not failed:
             hint = f"See `hibernator plan describe {name}{place.options}`."
             raise CliError(f"nothing of {name} has failed for good", hint=hint)
-        at = Instant.now().format_iso(unit="millisecond")
-        return _Change(
-            {"metadata": {"annotations": {RETRY: at}}},
-            f"trying {', '.join(failed)} again",
-            lambda found: found.status.retried == at,
-        )
+        change = retried(Instant.now())
+        at = change["metadata"]["annotations"][RETRY]
+        return _Change(change, f"trying {', '.join(failed)} again", lambda found: found.status.retried == at)
 
     _change(name, asked, patience, place)
 

@@ -22,6 +22,7 @@ from hibernator.api.hibernateplan import PLANS
 from hibernator.api.k8scluster import CLUSTERS
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
+from hibernator.api.planrequest import PLAN_REQUESTS
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.remediationrequest import REMEDIATIONS
 from hibernator.api.scheduleexception import EXCEPTIONS
@@ -87,6 +88,7 @@ _KINDS: Final[tuple[Kind[Any], ...]] = (
     REMEDIATIONS,
     ANALYSES,
     APPROVAL_REQUESTS,
+    PLAN_REQUESTS,
 )
 _UNSEEN: Final = "found to be gone when a replica began to lead; when it went is not known"
 

@@ -37,6 +37,7 @@ from hibernator.controllers.connectors import connector_controllers
 from hibernator.controllers.daysoff_reader import calendar_child, holiday_controller
 from hibernator.controllers.exceptionpolicy import policy_controller
 from hibernator.controllers.means import Means
+from hibernator.controllers.planrequest import request_controller
 from hibernator.decisions.scheduleexception_request import Rules
 from hibernator.decisions.timewindowscaler_case import Pace
 from hibernator.executors.connectors import Connectors
@@ -232,6 +233,7 @@ def controllers(
         home=settings.namespace,
     )
     yield policy_controller(means, home=settings.namespace)
+    yield request_controller(means)
     yield from remediation.remediation_controllers(
         means,
         rego=rego,

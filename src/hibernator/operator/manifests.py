@@ -26,6 +26,8 @@ POLICIES: Final = (
     *policies_doors.OPERATOR,
     policies_doors.DELIVERY_DATA,
     policies_doors.DELIVERY_STATUS,
+    policies_doors.REQUEST_DATA,
+    policies_doors.REQUEST_STATUS,
     policies_doors.LEASES_OF_THE_WEB,
     policies_authors.AUTHORS,
     policies_patches.PATCHES,

@@ -11,8 +11,8 @@ to Leases and to its own Secret end at its own namespace. The roles for people d
 - `approver` agrees to what others ask for. Nothing contains it, not even running a namespace.
 
 `web` is for the account of the web process, which people outside of the cluster reach. It reads our kinds,
-adds decisions, asks for exceptions in the name of people and keeps its own messages. What it adds to a status
-is for the policies to check.
+adds decisions, asks for exceptions and PlanRequests in the name of people and keeps its own messages. What it
+adds to a status is for the policies to check.
 """
 
 from collections.abc import Iterable
@@ -41,6 +41,7 @@ from hibernator.api.hibernatenotification import NOTIFICATIONS
 from hibernator.api.hibernateplan import PLANS
 from hibernator.api.k8scluster import CLUSTERS
 from hibernator.api.kind import Kind
+from hibernator.api.planrequest import PLAN_REQUESTS
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.remediationrequest import REMEDIATIONS
 from hibernator.api.scheduleexception import EXCEPTIONS
@@ -110,6 +111,8 @@ OPERATOR: Final = (
     to(PLANS, "patch", part="status"),
     to(EXCEPTIONS, *_READ, "patch"),
     to(EXCEPTIONS, "patch", part="status"),
+    to(PLAN_REQUESTS, *_READ, "delete"),
+    to(PLAN_REQUESTS, "patch", part="status"),
     to(SCALERS, *_READ, "patch"),
     to(SCALERS, "patch", part="status"),
     to(REMEDIATIONS, *_READ),
@@ -160,10 +163,11 @@ CONNECTOR: Final = (to(SECRETS, "get"),)
 # else: it is a right to all Secrets of a namespace, and the process asks only for those that a sink names.
 NOTIFIER: Final = (to(SECRETS, "get"), to(CONFIG_MAPS, "get"))
 
-# In every namespace, and nothing of it lets anything sleep or wake.
+# In every namespace, and nothing of it lets anything sleep or wake by itself.
 WEB_PROCESS: Final[tuple[Right | Paths, ...]] = (
     to(EXCEPTIONS, *_READ, "create"),
     to(EXCEPTIONS, "patch", part="status"),
+    to(PLAN_REQUESTS, *_READ, "create"),
     to(APPROVAL_REQUESTS, *_READ),
     to(APPROVAL_REQUESTS, "patch", part="status"),
     # What people decide about, and what the dashboard shows.
@@ -201,6 +205,7 @@ AUDITOR: Final = tuple(
         APPROVAL_REQUESTS,
         ANALYSES,
         DELIVERIES,
+        PLAN_REQUESTS,
         NOTIFICATIONS,
         EVENTS,
     )

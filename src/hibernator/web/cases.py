@@ -10,12 +10,15 @@ from hibernator.api.approvaldelivery import ApprovalDelivery
 from hibernator.api.core import CONFIG_MAPS
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.meta import Object
+from hibernator.api.planrequest import PLAN_REQUESTS, PlanRequest
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
 from hibernator.api.remediationrequest import REMEDIATIONS, RemediationRequest
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
 from hibernator.approvals.people import People, read_naming
 from hibernator.approvals.policies import PolicyCaches
+from hibernator.decisions.journal import created_at
+from hibernator.decisions.planrequest import carried_out
 from hibernator.decisions.scheduleexception_line import plan_key
 from hibernator.kube.cache import Cache, Caches
 from hibernator.messages.controller import BY_PLAN, deliveries_of, exceptions_of
@@ -39,6 +42,7 @@ class Cases:
     analyses: Cache[AIAnalysis]
     deliveries: Cache[ApprovalDelivery]
     scalers: Cache[TimeWindowScaler]
+    plan_requests: Cache[PlanRequest]
     people: People
     policies: PolicyCaches
     maps: tuple[Cache[Any], ...]  # what people are known from
@@ -68,12 +72,14 @@ class Cases:
             caches.of(ANALYSES),
             deliveries_of(caches),
             caches.of(SCALERS),
+            _plan_requests(caches),
             People(naming, roles, emails),
             PolicyCaches(caches, home),
             (roles, emails) if emails is not None else (roles,),
         )
-        for cache in (exceptions, approvals):
+        for cache in (exceptions, approvals, found.plan_requests):
             cache.on_change(lambda old, new: found._wake(one.metadata.uid for one in (old, new) if one))
+        found.plans.on_change(lambda _old, new: found._wake(carried_out(new) if new else ()))
         found.deliveries.on_change(
             lambda old, new: found._wake(one.spec.request.uid for one in (old, new) if one)
         )
@@ -82,7 +88,7 @@ class Cases:
     @property
     def caches(self) -> tuple[Cache[Any], ...]:
         ours = (self.exceptions, self.plans, self.approvals, self.remediations, self.analyses)
-        return (*ours, self.deliveries, self.scalers, *self.policies.caches, *self.maps)
+        return (*ours, self.deliveries, self.scalers, self.plan_requests, *self.policies.caches, *self.maps)
 
     def find(self, uid: str) -> Case | None:
         """The request with this uid; None where there is none, or not any more."""
@@ -92,6 +98,11 @@ class Cases:
     def of_plan(self, namespace: str, plan: str) -> tuple[ScheduleException, ...]:
         """The exceptions of a plan."""
         return self.exceptions.find(BY_PLAN, f"{namespace}/{plan}")
+
+    def requests_of(self, plan: HibernatePlan) -> tuple[PlanRequest, ...]:
+        """What people asked for on its page within the last hour, the newest first."""
+        found = self.plan_requests.find(BY_UID, plan.metadata.uid)
+        return tuple(sorted(found, key=lambda one: created_at(one.metadata), reverse=True))
 
     def analysis_of(self, request: RemediationApprovalRequest) -> AIAnalysis | None:
         return self.analyses.get(request.metadata.namespace, request.spec.ai_analysis_ref.name)
@@ -141,6 +152,12 @@ class Cases:
     def sent_about(self, uid: str) -> tuple[ApprovalDelivery, ...]:
         """What people were sent about a request, with the links that they have."""
         return self.deliveries.find(BY_REQUEST, uid)
+
+
+def _plan_requests(caches: Caches) -> Cache[PlanRequest]:
+    found = caches.of(PLAN_REQUESTS)
+    found.index(BY_UID, lambda one: (one.spec.plan.uid,))
+    return found
 
 
 def _uid(one: Object) -> tuple[str, ...]:

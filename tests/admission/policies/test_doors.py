@@ -15,11 +15,12 @@ from hibernator.api.core import CONFIG_MAPS, LEASES, SECRETS
 from hibernator.api.crd import to_yaml
 from hibernator.api.hibernateplan import PLANS
 from hibernator.api.kind import Kind
+from hibernator.api.planrequest import PLAN_REQUESTS
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.api.timewindowscaler import SCALERS
 from hibernator.controlplane.cluster import KubectlError
-from hibernator.decisions.scheduleexception_request import VERIFIED_EMAIL
+from hibernator.decisions.scheduleexception_request import REQUESTED_BY, VERIFIED_EMAIL
 from hibernator.executors.workloads.kinds import BUILT_IN
 from hibernator.kube.client import Client
 from hibernator.kube.credentials import find
@@ -234,6 +235,39 @@ async def test_only_the_web_process_writes_what_it_keeps_about_links(
     told = await admin.refused("patch", name, forged, status=True, of=DELIVERIES.resource)
     assert "only the web process writes them" in told
     admin.kubectl("delete", DELIVERIES.resource, name)  # administrators may
+
+
+async def test_only_the_web_process_asks_for_changes_of_plans_and_only_the_operator_answers(
+    room: Room, web: Client, operator: Client
+) -> None:
+    """Also not a planner, who may patch the plan: they use the command, in their own name."""
+    name, spec = next(_names), {"plan": {"name": "dev-plan", "uid": "1"}, "action": "Suspend"}
+    asked = {
+        "apiVersion": PLAN_REQUESTS.api_version,
+        "kind": PLAN_REQUESTS.kind,
+        "metadata": {"name": name, "annotations": {REQUESTED_BY: ALICE}},
+        "spec": spec,
+    }
+    done = {"status": {"state": "Done"}}
+    admin, of = room(""), PLAN_REQUESTS.resource
+    await room(ALICE).refused("create", asked)
+    assert "filed by the web process" in await admin.refused("create", asked)
+    await refused(operator.create(PLAN_REQUESTS, asked, room.namespace))
+    nobodys = asked | {"metadata": {"name": name}}
+    assert "say whose" in await refused(web.create(PLAN_REQUESTS, nobodys, room.namespace))
+    await web.create(PLAN_REQUESTS, asked, room.namespace)
+    in_his_name: dict[str, Any] = {"metadata": {"annotations": {REQUESTED_BY: BOB}}}
+    assert "filed by the web process" in await admin.refused("patch", name, in_his_name, of=of)
+    for change in (in_his_name, {"spec": {"reason": "x"}}):
+        for client in (web, operator):
+            await refused(patched(client, PLAN_REQUESTS, name, room.namespace, change))
+    assert "Only the operator says" in await admin.refused("patch", name, done, status=True, of=of)
+    await refused(patched(web, PLAN_REQUESTS, name, room.namespace, done, subresource="status"))
+    await patched(operator, PLAN_REQUESTS, name, room.namespace, done, subresource="status")
+    await refused(web.delete(PLAN_REQUESTS, name, room.namespace))
+    await operator.delete(PLAN_REQUESTS, name, room.namespace)
+    await web.create(PLAN_REQUESTS, asked, room.namespace)
+    admin.kubectl("delete", of, name)  # administrators may
 
 
 async def test_the_web_process_can_write_and_read_nothing_else(room: Room, web: Client) -> None:

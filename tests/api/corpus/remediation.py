@@ -1,7 +1,7 @@
-"""RemediationRequests, RemediationApprovalRequests and AIAnalyses."""
+"""RemediationRequests, RemediationApprovalRequests and AIAnalyses, and what the web process writes."""
 
 from api.corpus.cases import Bad, Good
-from api.objects import analysis, approval_request, delivery, request, without
+from api.objects import analysis, approval_request, delivery, plan_request, request, without
 
 GOOD = [
     Good("a request that says nothing", request()),
@@ -25,6 +25,8 @@ GOOD = [
         ),
     ),
     Good("a delivery to a person who is asked for two roles", delivery(asked=True, roles=["a", "b"])),
+    Good("a plan is to be suspended", plan_request(until="2026-12-01T00:00:00Z", reason="A load test.")),
+    Good("a plan is to be resumed", plan_request(action="Resume")),
     Good("an analysis that is not finished", without(analysis(), "spec", "analysis")),
     Good("an analysis of a signal in a word", analysis(analysis={"confidence": 1, "signal": "OOMKilled"})),
     Good(
@@ -34,6 +36,21 @@ GOOD = [
 ]
 
 BAD = [
+    Bad(
+        "a plan is to be resumed until then",
+        plan_request(action="Resume", until="2026-12-01T00:00:00Z"),
+        "until goes with action Suspend only",
+        "spec.until",
+    ),
+    Bad(
+        "a plan is to be deleted", plan_request(action="Delete"), 'Unsupported value: "Delete"', "spec.action"
+    ),
+    Bad(
+        "a request about no plan",
+        without(plan_request(), "spec", "plan"),
+        "spec.plan: Required value",
+        "spec.plan",
+    ),
     Bad(
         "a request for no analysis",
         without(approval_request(), "spec", "aiAnalysisRef"),

@@ -14,6 +14,7 @@ from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.approvals.people import addresses, own_groups
 from hibernator.decisions.hibernateplan_case import RETRY
 from hibernator.decisions.journal import CHANGED_BY, RETRIED_BY, note
+from hibernator.decisions.planrequest import CARRIED_OUT
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL
 from hibernator.decisions.scheduleexception_request import (
     REQUESTED_BY,
@@ -50,9 +51,12 @@ async def stamp(request: AdmissionRequest) -> Verdict:
 
 
 def _changed(new: Document, old: Document, user: UserInfo) -> dict[str, str]:
-    """Who makes this generation, and who asks for a retry; where no one does, it stays as it was."""
+    """Who makes this generation, and who asks for a retry; where no one does, it stays as it was.
+
+    So does what the operator has noted of the requests that it carried out.
+    """
     written, was = _part(new, "annotations"), _part(old, "annotations")
-    kept = {key: was.get(key, "") for key in (CHANGED_BY, RETRIED_BY)}
+    kept = {key: was.get(key, "") for key in (CHANGED_BY, RETRIED_BY, CARRIED_OUT)}
     if new.get("spec") != old.get("spec"):
         # The API server raises it only after we have answered.
         generation = old.get("metadata", {}).get("generation", 0) + 1

@@ -22,6 +22,7 @@ class Changes:
             "scalers": cases.scalers,
             "exceptions": cases.exceptions,
             "remediations": cases.approvals,
+            "requests": cases.plan_requests,
         }
         self._versions = dict.fromkeys(caches, 0)
         self._waiting: dict[str, set[asyncio.Event]] = {topic: set() for topic in caches}

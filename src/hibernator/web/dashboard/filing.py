@@ -13,7 +13,7 @@ from hibernator.web.identity import Identity
 from hibernator.web.refusals import Page, RefusedError
 from hibernator.web.site import Site
 
-_SEEN_WITHIN: Final = 4.0  # seconds for which to wait until our own watch has it
+SEEN_WITHIN: Final = 4.0  # seconds for which to wait until our own watch has it
 
 _log: Final = structlog.get_logger(__name__)
 
@@ -60,13 +60,13 @@ async def file(site: Site, who: Identity, document: dict[str, Any], namespace: s
             f"There is an exception {name} in {namespace} already: write another name."
         ) from error
     except (Invalid, Forbidden, Conflict) as error:
-        raise NotFiledError(_sentence(error)) from error
+        raise NotFiledError(sentence(error)) from error
     _log.info("exception filed", namespace=namespace, name=made.metadata.name, user=who.username)
-    await site.cases.until(made.metadata.uid, lambda _found: True, _SEEN_WITHIN)
+    await site.cases.until(made.metadata.uid, lambda _found: True, SEEN_WITHIN)
     return made
 
 
-def _sentence(error: ApiError) -> str:
+def sentence(error: ApiError) -> str:
     """What the API server said, without the names of our webhooks before it."""
     words = error.message.rpartition("denied the request: ")[2]
     return words[:1].upper() + words[1:] + ("" if words.endswith(".") else ".")

@@ -115,7 +115,7 @@ class Plans:
             who,
             "plan.html",
             here="plans",
-            topics="plans exceptions",
+            topics="plans exceptions requests",
             view=view,
             picture=picture,
             events=await events_of(who, PLANS, plan.metadata.namespace, plan.metadata.name),
