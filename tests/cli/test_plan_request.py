@@ -100,6 +100,9 @@ async def test_a_suspended_plan_is_not_asked_for_anything(desk: Desk) -> None:
     assert "nights is suspended, so that it follows neither its schedule nor an exception." in woken.err
     assert "`hibernator plan resume nights -n" in woken.err
     assert desk.scene.listed("ScheduleException") == []
+    await desk.type(NOON, "plan", "suspend", "nights", "--until", "13:00")
+    over = await desk.type("2026-03-02T13:00:00Z", "plan", "wake", "nights", "--no-wait")
+    assert "requested: nights awake until Mon 2026-03-02 15:00 UTC" in over.out
 
 
 def test_those_who_must_approve_are_named() -> None:

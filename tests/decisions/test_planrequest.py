@@ -21,7 +21,7 @@ NOW = Instant("2026-03-02T08:00:00Z")
 ALICE = "alice@company.com"
 SOON, PAST = "2026-03-02T17:00:00Z", "2026-03-02T07:59:00Z"
 FAILED = {"targets": [{"name": "db", "state": "Failed"}, {"name": "web", "state": "Completed"}]}
-SUSPENDED = {"suspend": True}
+SUSPENDED: dict[str, Any] = {"suspend": True}
 
 
 def plan(

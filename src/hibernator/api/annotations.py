@@ -14,7 +14,7 @@ READ: Final = frozenset(
             f"{DOMAIN}/{name}"
             for name in ("asleep-by", "woken-by", "exclude", "leave-asleep", "force-awake-until")
         ),
-        *(f"{DOMAIN}/{name}" for name in ("retry", "retried-by", "changed-by")),
+        *(f"{DOMAIN}/{name}" for name in ("retry", "retried-by", "changed-by", "carried-out")),
         *(f"{DOMAIN}/{name}" for name in ("requested-by", "requester-claims", "requester-groups")),
         *("kyklos.io/before", "kyklos.io/scaled", "kyklos.io/v1beta1"),
         "autoscaling.keda.sh/paused-replicas",

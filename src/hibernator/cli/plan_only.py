@@ -20,6 +20,7 @@ from hibernator.cli.leader import about_the_leader, until as so
 from hibernator.cli.missing import not_found
 from hibernator.cli.plan_request import suspended
 from hibernator.cli.why_sight import named, sort_named
+from hibernator.decisions.hibernateplan_case import is_suspended
 from hibernator.decisions.hibernateplan_status import standing
 from hibernator.decisions.staying import FORCE_AWAKE
 from hibernator.executors import sleepers
@@ -45,7 +46,7 @@ async def wake_only(
 ) -> None:
     """Annotate the workloads, and report what becomes of them within `longest` seconds."""
     plan = await session.client.get(PLANS, plan_name, session.namespace)
-    if plan.spec.suspend:
+    if is_suspended(plan, now):
         raise suspended(plan_name, session)
     zone = plan.spec.schedule.timezone
     _, until = period(zone, now)

@@ -16,6 +16,7 @@ from hibernator.cli.cluster import Session
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.leader import about_the_leader, until as so
 from hibernator.decisions.conditions import find
+from hibernator.decisions.hibernateplan_case import is_suspended
 from hibernator.decisions.scheduleexception_line import taken_by
 from hibernator.decisions.scheduleexception_new import Wish, at_once
 from hibernator.decisions.scheduleexception_request import requester_notes
@@ -32,7 +33,7 @@ async def request(
 ) -> None:
     """File the exception, and report what becomes of it within `longest` seconds."""
     plan = await session.client.get(PLANS, name, session.namespace)
-    if plan.spec.suspend:
+    if is_suspended(plan, now):
         raise suspended(name, session)
     zone = plan.spec.schedule.timezone
     _, until = period(zone, now)

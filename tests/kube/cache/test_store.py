@@ -11,6 +11,7 @@ from hibernator.api.core import CONFIG_MAPS, ConfigMap
 from hibernator.decisions import (
     hibernateplan_case,
     journal,
+    planrequest,
     scaler_mark,
     scaling,
     scheduleexception_request as request,
@@ -313,6 +314,7 @@ def test_annotations_that_no_controller_reads_are_not_kept(news: str) -> None:
 def test_all_annotations_that_controllers_read_are_kept() -> None:
     assert {
         *(journal.CHANGED_BY, journal.RETRIED_BY, hibernateplan_case.RETRY, hibernateplan_case.LEAVE_ASLEEP),
+        planrequest.CARRIED_OUT,
         *(request.REQUESTED_BY, request.REQUESTER_CLAIMS, request.REQUESTER_GROUPS),
         *(staying.EXCLUDE, staying.FORCE_AWAKE),
         *(sleepmark.MARK, sleepmark.TRACE, scaling.KEDA_PAUSED_REPLICAS),
