@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from whenever import Instant
+from whenever import Instant, ZonedDateTime
 
 from support.account import web_kubeconfig
 from support.approving import ALICE, BOB, CAROL, Approving
@@ -61,16 +61,17 @@ async def showing(desk: Approving) -> Showing:
     scene.cluster.kubectl(*grant)
     scene.cluster.kubectl("create", "rolebinding", "sees", "--role=sees", f"--user={ALICE}", "-n", namespace)
     now = Instant.now().to_tz("Europe/Berlin")
-    hour = now.to_stdlib()
-    around = {"start": f"{hour - timedelta(hours=1):%H}:00", "end": f"{hour + timedelta(hours=7):%H}:00"}
+    around = {"start": _hour(now, -1), "end": _hour(now, 7)}
     berlin = {"timezone": "Europe/Berlin", "offHours": hours("20:00", "06:00", WEEKDAYS)}
     asleep = {"timezone": "Europe/Berlin", "offHours": [around | {"daysOfWeek": EVERY_DAY}]}
+    away = now.to_tz("Asia/Jakarta")  # where it is awake now, whenever this runs
+    jakarta = {"timezone": away.tz_id, "offHours": hours(_hour(away, 3), _hour(away, 11), EVERY_DAY)}
     shop = workloads("shop", namespace, workloadSelector={"matchLabels": {"team": "shop"}})
     scene.create(
         *(_of_the_shop(name, replicas) for name, replicas in _SHOP.items()),
         _labelled(plan(shop, noop("search", items=4), name="shop-nights", schedule=asleep)),
         _labelled(plan(noop("orders", items=3), name="orders", schedule=berlin)),
-        plan(noop("reports", items=2), name="reports", schedule=berlin | {"timezone": "Asia/Jakarta"}),
+        plan(noop("reports", items=2), name="reports", schedule=jakarta),
         plan(
             noop("billing", items=2, failureMode="sleep", failureMessage=f"The cloud said no. {ATTACK}"),
             name="billing",
@@ -107,7 +108,7 @@ async def showing(desk: Approving) -> Showing:
         type="extend",
         validFrom=now.to_instant().format_iso(unit="second"),
         validUntil=now.add(days=5).to_instant().format_iso(unit="second"),
-        windows=hours("12:00", "14:00", EVERY_DAY),
+        windows=hours(_hour(away, 1), _hour(away, 2), EVERY_DAY),
         reason="The office is closed at noon.",
     )
     scene.create(asked, active)
@@ -118,6 +119,10 @@ async def showing(desk: Approving) -> Showing:
     await found.settled()
     until(lambda: may(scene.cluster, namespace, ALICE, "list", "hibernateplans"))
     return found
+
+
+def _hour(now: ZonedDateTime, later: int) -> str:
+    return f"{now.to_stdlib() + timedelta(hours=later):%H}:00"
 
 
 def _week(now: Instant) -> dict[str, Any]:
