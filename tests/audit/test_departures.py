@@ -104,6 +104,7 @@ async def test_the_end_of_every_kind_is_told_while_someone_looks(
         ("ExceptionPolicy", "four-eyes"),
         ("HibernatePlan", "nights"),
         ("K8SCluster", "elsewhere"),
+        ("PlanRequest", "please"),
         ("RemediationRequest", "oom"),
         ("ScheduleException", "party"),
         ("TimeWindowScaler", "hours"),

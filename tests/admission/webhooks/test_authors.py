@@ -11,6 +11,7 @@ from admission.acting import KINDS, actors, admin
 from hibernator.controlplane.cluster import KubectlError
 from hibernator.decisions.hibernateplan_case import RETRY
 from hibernator.decisions.journal import CHANGED_BY, RETRIED_BY
+from hibernator.decisions.planrequest import CARRIED_OUT
 from support.command import hibernator
 from support.operators import Running
 from support.plan_scenes import noop, plan
@@ -136,15 +137,18 @@ async def test_a_manifest_may_leave_the_note_out_or_carry_an_old_one(
         alice.kubectl, *(("create", "-f", "-") if how == "replace" else command), document=plain
     )
     await observed(up, room, name)
+    done = {"metadata": {"annotations": {CARRIED_OUT: "what the operator has done"}}}
+    await asyncio.to_thread(room.operator.patch, name, done, of="hplan")
     before = await asyncio.to_thread(room.get, name, "hplan")
     await asyncio.to_thread(bob.kubectl, *command, document=plain)
     await up.settle()
     stale = plan(noop("nothing"), name=name)
-    stale["metadata"]["annotations"] = {CHANGED_BY: "9 mallory@company.com"}
+    stale["metadata"]["annotations"] = {CHANGED_BY: "9 mallory@company.com", CARRIED_OUT: "forged"}
     await asyncio.to_thread(bob.kubectl, *command, document=stale)
     await up.settle()
     after = await asyncio.to_thread(room.get, name, "hplan")
     assert after["metadata"]["annotations"][CHANGED_BY] == f"1 {ALICE}"
+    assert after["metadata"]["annotations"][CARRIED_OUT] == "what the operator has done"
     assert after["metadata"]["generation"] == before["metadata"]["generation"] == 1
     stale["spec"]["dryRun"] = True
     await asyncio.to_thread(bob.kubectl, *command, document=stale)
