@@ -68,7 +68,7 @@ def test_what_a_limit_forbids_is_held_without_asking_anybody_and_may_be_correcte
 
 def test_what_waited_into_a_freeze_waits_for_its_end_and_keeps_its_approvals() -> None:
     freeze: dict[str, Any] = {"firstDay": "2026-01-30", "lastDay": "2026-02-04"}
-    both = {"require": {"emails": ["bob@company.com"], "roles": ["manager"]}}
+    both: dict[str, Any] = {"require": {"emails": ["bob@company.com"], "roles": ["manager"]}}
     policies = (policy("prod", freeze=[freeze], **both),)
     asked = exception(windows=[{"start": "06:00", "end": "11:00", "daysOfWeek": ["THU"]}])
     decision = look(asked, policies=policies)
