@@ -7,6 +7,7 @@ saves work: a new process finds all of it again.
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 import structlog
 from whenever import Instant
@@ -57,6 +58,7 @@ from hibernator.schedule.problems import check_schedule
 
 log = structlog.get_logger(__name__)
 _Problems = tuple[Problem, ...]
+_DECIDED_WITHIN: Final = 30.0  # seconds; one that cannot be decided about does not stop a plan
 
 
 @dataclass(slots=True)
@@ -70,6 +72,7 @@ class _Memory:
     laid_out: tuple[object, PlanTimeline, tuple[str, ...]] | None = None
     problems: tuple[int, _Problems, _Problems] | None = None
     kept_asleep: Instant | None = None
+    decided_by: Instant | None = None  # until when to wait for what is decided about exceptions
     later: float = float("inf")  # seconds until more of what is kept can go
 
 
@@ -157,6 +160,8 @@ class PlanReconciler(Reconciler[HibernatePlan, Seen, Decision]):
         memory = self._memories.get(key)
         if memory is None or memory.uid != plan.metadata.uid:
             memory = self._memories[key] = _Memory(plan.metadata.uid)
+        if not is_deleted(plan) and (wait := self._wait(f"{key.namespace}/{key.name}", memory, now)):
+            return Result(wait)
         # The last process may have died before it could do this.
         memory.later = await self._forget_woken(plan, memory.held, now)
         stored, broken = await self._keeping.stored(plan, memory.held, now)
@@ -197,6 +202,14 @@ class PlanReconciler(Reconciler[HibernatePlan, Seen, Decision]):
             unconfirmed=tuple(f"{name}: {why}" for name, why in sorted(memory.held.unconfirmed.items())),
             recorded=self.journals.recorded(plan),
         )
+
+    def _wait(self, name: str, memory: _Memory, now: Instant) -> float:
+        """Seconds for which to leave the plan alone, until its changed exceptions are decided about."""
+        if not self._exceptions.awaits(name):
+            memory.decided_by = None
+            return 0.0
+        memory.decided_by = memory.decided_by or now.add(seconds=_DECIDED_WITHIN)
+        return max((memory.decided_by - now).total("seconds"), 0.0)
 
     def _problems(self, plan: HibernatePlan, memory: _Memory) -> tuple[_Problems, _Problems]:
         """Mistakes about time, with which nothing can be done, and others, with which things can be woken."""

@@ -148,15 +148,24 @@ class Lending:
 
 
 class PlanExceptions:
-    """Make it before the controller, so that it hears of each change first."""
+    """The exceptions of a plan. Make it before the controller, so that it hears of each change first.
+
+    One that is active and was changed goes on as it was, until it is decided whether it stays active: a
+    policy may not let it, or people may have to agree first.
+    """
 
     def __init__(self, exceptions: Store[ScheduleException]) -> None:
         self._exceptions = exceptions
+        self._decided: dict[str, ScheduleException] = {}  # as it was decided about, by uid
         self._over: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)  # when and which, in order
         exceptions.on_change(self._changed)
 
     def active(self, plan: str) -> tuple[ScheduleException, ...]:
-        return self._exceptions.find(ACTIVE, plan)
+        return tuple(self._decided.get(one.metadata.uid, one) for one in self._exceptions.find(ACTIVE, plan))
+
+    def awaits(self, plan: str) -> bool:
+        """Whether one was changed before this process began, and is not decided about."""
+        return not all(map(_is_decided, self.active(plan)))
 
     def last(self, plan: str) -> Iterator[ScheduleException]:
         """Of those that were active and expired, the last ones."""
@@ -167,6 +176,7 @@ class PlanExceptions:
                 yield found
 
     def _changed(self, old: ScheduleException | None, new: ScheduleException | None) -> None:
+        self._remember(old, new)
         if old is not None and _is_over(old):
             places = self._over[plan_key(old)]
             del places[bisect_left(places, _place(old))]
@@ -174,6 +184,17 @@ class PlanExceptions:
                 del self._over[plan_key(old)]
         if new is not None and _is_over(new):
             insort(self._over[plan_key(new)], _place(new))
+
+    def _remember(self, old: ScheduleException | None, new: ScheduleException | None) -> None:
+        uid = new.metadata.uid if new else ""
+        if old is not None and (old.metadata.uid != uid or new is None or _is_decided(new)):
+            self._decided.pop(old.metadata.uid, None)
+        elif old is not None and old.status.state == "Active" and _is_decided(old):
+            self._decided[uid] = old
+
+
+def _is_decided(one: ScheduleException) -> bool:
+    return one.status.observed_generation in {None, one.metadata.generation}
 
 
 def _is_over(one: ScheduleException) -> bool:

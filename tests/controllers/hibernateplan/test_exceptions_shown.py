@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from msgspec.structs import replace
 
 from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.controllers import shared
@@ -86,6 +87,38 @@ class Shown(RuleBasedStateMachine):
 
 Shown.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
 TestWhatIsShown = Shown.TestCase
+
+
+def test_one_that_was_changed_goes_on_as_it_was_until_it_is_decided_about() -> None:
+    """Else it puts a plan to sleep for a moment that a policy would not let it touch."""
+    store: Store[ScheduleException] = Store(EXCEPTIONS)
+    shared.index_exceptions(store)
+    seen = PlanExceptions(store)
+
+    def generation(number: int, decided: int, version: int, state: str = "Active") -> ScheduleException:
+        one = exception("e1", version, "one", state, over=0, leaves=False)
+        metadata = replace(one.metadata, generation=number)
+        return replace(one, metadata=metadata, status=replace(one.status, observed_generation=decided))
+
+    def shown() -> list[int]:
+        return [one.metadata.generation for one in seen.active("team/one")]
+
+    store.saw(generation(2, 1, 1))
+    assert (shown(), seen.awaits("team/one")) == ([2], True), "changed while no operator was there"
+    store.saw(generation(2, 2, 2))
+    assert (shown(), seen.awaits("team/one")) == ([2], False)
+    store.saw(generation(3, 2, 3))
+    store.saw(generation(4, 2, 4))
+    assert (shown(), seen.awaits("team/one")) == ([2], False)
+    store.saw(generation(4, 4, 5))
+    assert shown() == [4]
+    store.saw(generation(5, 4, 6))
+    store.saw(generation(5, 5, 7, "Pending"))
+    assert shown() == []
+    store.saw(generation(6, 6, 8))
+    store.saw(generation(7, 6, 9))
+    store.saw_deletion(("team", "e1"), 10)
+    assert (shown(), seen._decided) == ([], {})
 
 
 def test_however_many_are_over_a_look_at_the_plan_sees_ten() -> None:
