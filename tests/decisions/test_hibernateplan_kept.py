@@ -37,15 +37,21 @@ LIMITS = {"cpu": "1000", "memory": "1000Gi", "x": SECRET}
         ("Deployment", KEDA | {"pausedReplicas": None}, "as many replicas as KEDA wants"),
         ("Deployment", KEDA | {"pausedReplicas": "2"}, "2 replicas, as KEDA was paused at"),
         ("Deployment", KEDA | {"pausedReplicas": SECRET}, "as many replicas as KEDA wants"),
+        ("Deployment", KEDA | {"pausedReplicas": "9" * 9}, f"{'9' * 9} replicas, as KEDA was paused at"),
+        ("Deployment", KEDA | {"pausedReplicas": "9" * 10}, "as many replicas as KEDA wants"),
         ("CronJob", {"uid": "u"}, "not suspended"),
         ("DaemonSet", {"uid": "u"}, "running on its nodes"),
         ("", {"arn": "a", "min": 1, "max": 5, "desired": 3}, "3 machines (1 to 5)"),
+        ("", {"arn": "a", "min": 1, "desired": 3}, "as it was"),
         ("", POOL, "2 nodes in each zone, autoscaled"),
+        ("", POOL | {"autoscaling": {"enabled": False}}, "2 nodes in each zone"),
+        ("", POOL | {"autoscaling": None}, "2 nodes in each zone"),
         ("", {"state": "running", "type": "m5.large", "name": SECRET}, "running"),
         ("DBInstance", {"resourceId": "db-1", "engine": "postgres"}, "running"),
         ("", {"activationPolicy": "ALWAYS", "created": "x"}, "running"),
         ("NodePool", {"uid": "u", "limits": LIMITS}, "limits of cpu 1000, memory 1000Gi"),
         ("NodePool", {"uid": "u", "limits": None}, "no limits of cpu or memory"),
+        ("", {"limits": LIMITS}, "as it was"),
         ("widgets.example.com", {"uid": "u", "patched": [["/spec/x", SECRET, 0]]}, "1 field as before"),
         ("noop", {"number": 4}, "as it was"),
         ("", {}, "as it was"),
@@ -125,3 +131,9 @@ def test_what_is_damaged_is_an_error_and_not_a_part_of_the_answer() -> None:
     for damaged in ({}, {TARGET_KEY: "{"}, good | {ITEMS_KEY: '{"x": {"cycle": "one"}}'}):
         with pytest.raises(ValueError, match=r"."):
             kept_plan([(damaged, SINCE)])
+
+
+def test_a_name_may_have_slashes_and_is_cut_where_it_is_too_long() -> None:
+    entries = {f"Deployment/team-a/{name}": Entry(cycle=1) for name in ("odd/name", "x" * 300)}
+    [target] = kept_plan((data, SINCE) for data in parts(Kept(target=WEB, entries=entries))).targets
+    assert [one.name for one in target.items] == ["odd/name", "x" * (300 - len("Deployment/team-a/"))]

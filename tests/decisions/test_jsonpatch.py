@@ -42,8 +42,8 @@ def test_an_operation_does_what_the_rfc_says(before: Any, one: Operation, after:
 @pytest.mark.parametrize(
     ("before", "one", "why"),
     [
-        ({"foo": 1}, op("replace", "/bar", 2), "replace /bar found no /bar"),
-        ({"foo": 1}, op("remove", "/bar/x"), "remove /bar/x found no /bar"),
+        ({"foo": 1}, op("replace", "/bar", 2), "replace /bar found no /bar$"),
+        ({"foo": 1}, op("remove", "/bar/x"), "remove /bar/x found no /bar$"),
         ({"foo": 1}, op("add", "/bar/x", 2), "add /bar/x found no /bar"),
         ({"foo": 1}, op("add", "/foo/x", 2), "found nothing at /foo that could have it"),
         ({"foo": [1]}, op("add", "/foo/2", 2), "found nothing at /foo"),
@@ -76,3 +76,24 @@ def test_a_patch_that_copies_a_document_into_itself_does_not_fill_the_memory() -
     deeper = [Operation("copy", ("spec", *"a" * (2**power + 1)), source=("spec", "a")) for power in range(8)]
     with pytest.raises(PatchError, match="nests the object deeper than 100 levels"):
         applied({"spec": {"a": {}}}, deeper)
+
+
+def _copied(value: Any) -> bool:
+    """Whether a copy of it fits into the object."""
+    try:
+        after = applied({"a": value}, [op("copy", "/b", source="/a")])
+    except PatchError:
+        return False
+    return bool(after["b"] == value)
+
+
+def test_copies_may_add_fifty_thousand_values_and_sixteen_characters_count_as_one() -> None:
+    assert [_copied([0] * more) for more in (49_999, 50_000)] == [True, False]
+    assert [_copied("x" * 16 * more) for more in (49_999, 50_000)] == [True, False]
+
+
+def test_a_copy_may_be_a_hundred_levels_deep() -> None:
+    def nested(levels: int) -> list[Any]:
+        return [nested(levels - 1)] if levels > 1 else []
+
+    assert [_copied(nested(levels)) for levels in (99, 100)] == [True, False]

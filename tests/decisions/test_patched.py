@@ -95,6 +95,9 @@ def _managed(manager: str, *path: str) -> Managed:
         ([_managed("hibernator", "f:spec", "f:a"), _managed("kubectl", "f:spec", "f:b")], True),
         ([_managed("kubectl", "f:spec", "f:a")], False),
         ([_managed("hibernator", "f:spec", "f:a"), _managed("kubectl", "f:spec", "f:a")], False),
+        ([_managed("hibernator", "f:spec"), _managed("kubectl", "f:spec", "f:b")], True),
+        ([_managed("hibernator", "f:spec", "f:a", "f:x"), _managed("kubectl", "f:spec")], True),
+        ([_managed("kubectl", "f:spec", "f:b")], False),
         ([], False),
     ],
 )
@@ -136,9 +139,18 @@ def test_a_way_back_that_someone_has_edited_cannot_lead_elsewhere(at: list[Any])
 
 
 @pytest.mark.parametrize(
-    ("wrote", "now"), [({"port": 80}, "port"), ("port", {"port": 80}), ([1], 1), (1, [1]), (["a"], "a")]
+    ("wrote", "now"),
+    [
+        ({"port": 80}, "port"),
+        ("port", {"port": 80}),
+        ([1], 1),
+        (1, [1]),
+        (["a"], "a"),
+        ({"port": 80}, {"port": 81}),
+        ([1], [2]),
+    ],
 )
-def test_a_value_of_another_sort_is_a_change_of_others(wrote: Any, now: Any) -> None:
+def test_another_value_is_a_change_of_others(wrote: Any, now: Any) -> None:
     awake, theirs = patched.to_wake({"spec": {"a": now}}, _fields({"a": "was"}, {"a": wrote}), ())
     assert (awake, theirs) == ({"spec": {"a": now}}, ("/spec/a",))
 
@@ -149,9 +161,9 @@ def test_only_the_entry_of_that_name_says_who_wrote_it() -> None:
     now = {"spec": {"c": [{"name": "log"}, {"name": "web", "cpu": "1"}]}}
     entries: dict[str, Any] = {
         ".": {},
+        "k:{": {"f:image": {}},
         'k:{"name":"log"}': {"f:image": {}},
         'k:{"name":"web"}': {"f:cpu": {}},
-        "k:{": {},
     }
     managed = {"manager": "hibernator", "fieldsV1": {"f:spec": {"f:c": entries}}}
     assert patched.asleep(now, fields, [convert(managed, Managed)])
@@ -163,6 +175,13 @@ def test_a_field_without_a_place_is_an_error_unless_it_is_to_be_gone() -> None:
     with pytest.raises(PatchError, match="/spec/c/web has no place in it any more"):
         patched.to_sleep({"spec": {"c": [{"name": "web"}]}}, fields_of({PATCHED: entry}))
     assert patched.to_sleep({"spec": {"c": []}}, fields_of({PATCHED: entry})) == {"spec": {"c": []}}
+    with pytest.raises(PatchError, match="/spec/c/x has no place"):
+        patched.to_sleep({"spec": {"c": [1]}}, fields_of({PATCHED: [{"at": ["spec", "c", "x"], "is": 1}]}))
     back = [{"at": ["spec", "c", {"name": "web"}], "is": {"name": "web"}}]
     with pytest.raises(PatchError, match="/spec/c/web has no place"):
         patched.to_sleep({"spec": {"c": []}}, fields_of({PATCHED: back}))
+
+
+@pytest.mark.parametrize(("was", "is_one"), [(None, False), ({"replicas": 3}, False), ({PATCHED: []}, True)])
+def test_restore_data_of_a_patch_is_known_by_its_fields(was: dict[str, Any] | None, *, is_one: bool) -> None:
+    assert patched.is_patched(was) is is_one

@@ -193,7 +193,10 @@ def test_the_custom_pricing_of_opencost_is_read_as_it_is() -> None:
         ({"hourly": {"cloudsq": 1}}, "hourly.cloudsq", "Did you mean cloudsql?"),
         ({"hourly": {"rds": "x"}}, "hourly.rds", "Write a number"),
         ({"hourly": 3}, "hourly", "Did you mean hourly?"),
+        ({"machines": 3}, "machines", "Did you mean machines?"),
+        ({"machines": {"m5.large": "x"}}, "machines.m5.large", "Write a number"),
         ({"cpu": "nan"}, "cpu", "Write a number"),
+        ({"cpu": "inf"}, "cpu", "Write a number"),
         ([], "", "Write cpu:"),
     ],
 )
@@ -201,6 +204,11 @@ def test_a_mistake_in_a_price_file_is_named_with_its_fix(document: object, path:
     _, (problem,) = read_prices(document)
     assert problem.path == path
     assert fix in problem.fix
+
+
+def test_a_price_that_cannot_be_read_counts_nothing() -> None:
+    prices, _ = read_prices({"cpu": "dear", "machines": {"m5.large": -1, "m6.large": 0.2}})
+    assert (prices.cpu, prices.machines) == (0.0, {"m5.large": 0.0, "m6.large": 0.2})
 
 
 _THREE = {"eu-central-1/m5.large": 7200, "eu-central-1/x9.large": 3600}  # two of one, one of another
@@ -226,6 +234,36 @@ def test_a_size_costs_as_many_times_as_it_is_large() -> None:
     assert prices.machine("us-east-1/m5.4xlarge") == pytest.approx(0.768)
     assert prices.machine("us-east-1/db.m5.large") is None
     assert prices.machine("nowhere/m5.large") is None
+    doubling = (
+        "nano",
+        "micro",
+        "small",
+        "medium",
+        "large",
+        "xlarge",
+        "2xlarge",
+        "4xlarge",
+        "8xlarge",
+        "16xlarge",
+    )
+    known = [prices.machine(f"us-east-1/m5.{size}") or 0.0 for size in doubling]
+    assert known == pytest.approx([0.006 * 2**power for power in range(10)])
+    more = [prices.machine(f"us-east-1/m5.{number}xlarge") for number in (9, 12, 18, 24)]
+    assert more == pytest.approx([0.192 * number for number in (9, 12, 18, 24)])
+
+
+@pytest.mark.parametrize(
+    ("machine", "price"),
+    [
+        ("us-east-1/c5.large", 0.085),
+        ("us-east-1/r5.large", 0.126),
+        ("eu-central-1/t3.large", 0.096),
+        ("eu-central-1/c5.large", 0.097),
+        ("eu-central-1/r5.large", 0.152),
+    ],
+)
+def test_a_machine_costs_what_aws_lists(machine: str, price: float) -> None:
+    assert Prices().machine(machine) == price
 
 
 def test_the_csv_of_opencost_is_read_as_it_is() -> None:
@@ -237,6 +275,7 @@ def test_the_csv_of_opencost_is_read_as_it_is() -> None:
     ]
     prices, problems = read_csv(rows)
     assert (prices.machines, problems) == ({"eu-central-1/m5.large": 0.1, "metal-1": 2.0}, [])
+    assert prices.machine("us-east-1/m5.large") is None  # the list of AWS is no part of it
     _, (problem,) = read_csv([{"Region": "x"}])
     assert (problem.path, problem.message) == ("line 2", "it has no AssetClass")
 
