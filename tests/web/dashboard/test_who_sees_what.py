@@ -30,8 +30,10 @@ async def test_who_may_list_plans_sees_them_and_filters_them(scene: Showing) -> 
             assert f"/plans/{scene.namespace}/{gone}" not in found.text, query
         for query in ("page=0", "page=99999999999", "page=x", "sort=nothing", "phase=<b>"):
             assert (await browser.get(f"/plans?{query}")).status == 200, query
-        by_next = (await browser.get("/plans?sort=next")).text
-        assert by_next.index("/reports") < by_next.index("/shop-nights")
+        by_next = json.loads((await browser.get("/api/v1/plans?sort=next")).text)["items"]
+        moments = [one["next"]["at"] if one["next"] else "9999" for one in by_next]
+        assert moments == sorted(moments)
+        assert {moments[0], moments[-1]} > {"9999"}  # what is suspended comes last
 
 
 async def test_who_is_only_asked_sees_the_request_and_no_plan(scene: Showing) -> None:
@@ -75,7 +77,9 @@ async def test_who_may_see_nothing_learns_no_name_and_no_number(scene: Showing) 
     for path, page in pages.items():
         told = page.text.replace(plan_path, "").replace('value="shop-nights"', "")  # what Eve wrote herself
         assert not [name for name in names if name in told], path
-    assert {pages[plan_path].status, pages["wake"].status} == {404}
+    unseen = (plan_path, "wake", "/api/v1/audit/chain")
+    assert {pages[one].status for one in unseen} == {404}
+    assert "The chain ends at" not in pages["/audit"].text  # it counts all events
     numbers = json.loads(pages["/api/v1/overview"].text)
     counts = ("plans", "asleep", "awake", "moving", "suspended", "failures", "waits", "waitsForMe", "scalers")
     assert {name: numbers[name] for name in counts} == dict.fromkeys(counts, 0)

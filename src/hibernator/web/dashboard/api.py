@@ -155,8 +155,8 @@ def _calls(board: Board) -> list[Call]:
     async def events(request: Request, who: Viewer) -> View:
         return await audits.listed(who, request.query_params)
 
-    async def chain(_request: Request, _who: Viewer) -> View:
-        return await audits.chain()
+    async def chain(_request: Request, who: Viewer) -> View:
+        return await audits.chain(who)
 
     of_plans = {"phase": "Only in this phase.", "label": "Only with this label: `team` or `team=shop`."}
     of_state = {"state": "Only in this state."}

@@ -88,9 +88,11 @@ class Audits:
         older = str(shown[-1].time) if shown and more else ""
         return EventList(items=tuple(event_row(one) for one in shown), older=older)
 
-    async def chain(self) -> ChainView:
-        """The last events, checked one after the other."""
+    async def chain(self, who: Viewer) -> ChainView:
+        """The last events, checked one after the other: for who may see some; it tells how many there are."""
         trail = self._trail()
+        if not await who.lists_anything():
+            raise not_here()
         head = await trail.head()
         return chain_view(head.sequence, head.hash, await trail.latest(Filter(), PAGE))
 
@@ -102,7 +104,7 @@ class Audits:
         if trail:
             try:
                 listed = await self.listed(who, query, PAGE if story else _ROWS)
-                chain = await self.chain()
+                chain = await self.chain(who) if await who.lists_anything() else None
             except AuditUnavailable as error:
                 problem = str(error)
         return self._board.show(

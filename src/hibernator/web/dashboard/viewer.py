@@ -56,6 +56,20 @@ class Viewer:
     async def scaler(self, namespace: str, name: str) -> TimeWindowScaler:
         return await self._one(SCALERS, self.site.cases.scalers, namespace, name)
 
+    async def lists_anything(self) -> bool:
+        """Whether Kubernetes lets the viewer list some kind of ours, where there are such objects."""
+        cases = self.site.cases
+        kinds: tuple[tuple[Kind[Any], Cache[Any]], ...] = (
+            (PLANS, cases.plans),
+            (SCALERS, cases.scalers),
+            (EXCEPTIONS, cases.exceptions),
+            (APPROVAL_REQUESTS, cases.approvals),
+        )
+        for kind, cache in kinds:
+            if await self._namespaces(kind, cache):
+                return True
+        return False
+
     async def exceptions_of(self, plan: HibernatePlan) -> list[ScheduleException]:
         """The exceptions of a plan: all of them, or only those that concern the viewer."""
         found = self.site.cases.of_plan(plan.metadata.namespace, plan.metadata.name)
