@@ -258,11 +258,13 @@ async def test_logs_hold_no_code_no_cookie_no_token_and_no_state(webs: Webs) -> 
             back = await webs.at_provider(browser, BOB, "/login?next=/approve/1?token=link-secret")
             started = dict(browser.cookies[HOST])
             await browser.get(back + "&token=link-secret")
+            await browser.get("/%1b%5b2J%0d%0alevel=error")
             token = (await browser.get("/?token=link-secret")).field("form_token")
             await browser.post("/logout", {"form_token": token})
             await browser.get(back)
             ended = session_of(webs, browser)
     written = json.dumps(logs, default=str)
+    assert not any(one in str(log) for log in logs for one in ("\x1b", "\\x1b", "\r\n", "\\r"))
     assert '"logged in"' in written
     assert '"log-in refused"' in written
     assert "127.0.0.1" in written

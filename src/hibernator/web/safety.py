@@ -189,7 +189,7 @@ class Guard:
         _log.info(
             "request",
             method=method,
-            path=scope["path"][:200],
+            path=scope["raw_path"].decode()[:200],  # as it came: what is written as %1b moves no cursor
             code=code,
             ms=round(seconds * 1000, 1),
             address=address,
