@@ -328,8 +328,8 @@ class LoopbackSlack:
             "X-Slack-Signature": f"v0={digest.hexdigest()}",
         }
 
-    async def deliver(self, payload: dict[str, Any]) -> str:
-        """Deliver a payload over Socket Mode to one of the connections."""
+    async def deliver(self, payload: dict[str, Any], times: int = 1) -> str:
+        """Deliver a payload over Socket Mode to one of the connections; again where an answer was lost."""
         envelope = f"envelope-{next(self._numbers)}"
         document = {
             "envelope_id": envelope,
@@ -337,7 +337,8 @@ class LoopbackSlack:
             "accepts_response_payload": True,
             "payload": payload,
         }
-        await self._sockets[-1].send_json(document)
+        for _ in range(times):
+            await self._sockets[-1].send_json(document)
         return envelope
 
     async def ask_to_reconnect(self) -> None:

@@ -58,11 +58,14 @@ async def test_a_click_counts_only_from_the_workspace_or_organisation_that_is_co
 ) -> None:
     name, slack = slack_desk.approving.ask(BOB), slack_desk.slack
     message = await slack_desk.question(name)
+    everywhere = {"team": None, "enterprise": {"id": "E0OTHER"}, "is_enterprise_install": True}
     for elsewhere in (
         {"team": {"id": "T0OTHER"}, "enterprise": {"id": "E0OTHER"}},
         {"team": None, "enterprise": {"id": "E0OTHER"}},
         {"team": None, "enterprise": None},
         {"team": {"id": ""}},
+        everywhere | {"user": {"id": slack.user_of(BOB), "team_id": "T0OTHER"}},
+        everywhere | {"user": {"id": slack.user_of(BOB)}},
     ):
         assert "another workspace" in await slack_desk.press(BOB, message, APPROVE, **elsewhere)
     stranger = {"user": {"id": "U0STRANGER", "team_id": "T0HIBER"}}  # of a channel shared with a partner
@@ -70,6 +73,8 @@ async def test_a_click_counts_only_from_the_workspace_or_organisation_that_is_co
     assert await slack_desk.post(slack.click(BOB, message, APPROVE, **stranger)) == 200
     assert "Slack does not say who you are" in await slack_desk.answer(since)
     assert "approvals" not in slack_desk.approving.status(name)
+    # Installed for a whole organisation, the app hears of no workspace but that of the user.
+    assert "recorded" in await slack_desk.press(BOB, message, APPROVE, **everywhere)
 
 
 async def test_a_click_on_what_was_deleted_and_asked_anew_decides_neither(slack_desk: SlackDesk) -> None:

@@ -151,17 +151,17 @@ class Messenger(Generic[T]):
         record = record_of(delivery, channel.name, message.topic) if delivery else None
         if _is_settled(message, record, channel):
             return False  # the most of all looks end here: nothing is worded for them
-        content = self._content(look, self._letter(look, message, delivery), message)
+        content = self._content(look, message)
         when = due(record, channel, content, self._means.clock.now(), is_open=message.is_open)
         if when.at:
             look.again.append(when.at)
         return when.now
 
-    def _content(self, look: Look[T], letter: Letter, message: Message) -> str:
-        """The hash of all that a letter says."""
+    def _content(self, look: Look[T], message: Message) -> str:
+        """The hash of all that it says."""
         shown = replace(message, recipient="")
         if shown not in look.hashes:
-            look.hashes[shown] = look.channel.hash_of(letter)
+            look.hashes[shown] = look.channel.hash_of(self._letter(look, message, None))
         return look.hashes[shown]
 
     async def _send_all(self, look: Look[T], waiting: Iterator[list[Message]]) -> None:
@@ -191,7 +191,7 @@ class Messenger(Generic[T]):
             try:
                 delivery = delivery or await self._begin(look.about, message)
                 letter = self._letter(look, message, delivery)
-                content = self._content(look, letter, message)
+                content = self._content(look, message)
                 look.note(await self._sender.send(channel, look.request, delivery, letter, content))
             finally:
                 channel.over(message.recipient)
