@@ -26,7 +26,7 @@ from hibernator.controllers.hibernateplan_progress import (
 )
 from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
 from hibernator.decisions import staying
-from hibernator.decisions.hibernateplan_restore import Entry, Kept, Saving, merge, released
+from hibernator.decisions.hibernateplan_restore import Entry, Kept, Saving, inherited, merge, released
 from hibernator.decisions.hibernateplan_status import Outcome
 from hibernator.executors.protocol import (
     Executor,
@@ -202,7 +202,11 @@ class Runner:
     async def _prepare_wake(
         self, executor: Executor, job: Job, stored: dict[str, Stored], progress: Progress
     ) -> None:
-        kept = stored[job.target.name].kept if job.target.name in stored else None
+        name = job.target.name
+        kept = stored[name].kept if name in stored else None
+        if kept and (mine := inherited(kept, job.cycle)):
+            stored[name] = await self._restore.save(job.namespace, job.plan, mine, stored[name])
+            kept = mine
         progress.todo = await self._to_wake(executor, job, kept)
         progress.skipped = len(kept.entries) - len(kept.sleeping) if kept else 0
         progress.notes = left_words(kept.entries) if kept else ""

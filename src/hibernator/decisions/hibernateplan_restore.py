@@ -134,6 +134,21 @@ def merge(kept: Entries, found: Iterable[Item], cycle: int, identity: str = "") 
     return {item.key: _entry(kept.get(item.key), item, cycle, identity) for item in found}
 
 
+def inherited(kept: Kept, cycle: int) -> Kept | None:
+    """What a plan of the same name has left, as of this cycle; None where nothing is left by one.
+
+    A plan counts its cycles from 1. Those of its predecessor went on from there, and what is of a cycle that
+    is not known yet is never dropped.
+    """
+    if all(entry.cycle <= cycle for entry in kept.entries.values()):
+        return None
+    entries = {
+        key: msgspec.structs.replace(entry, cycle=min(entry.cycle, cycle))
+        for key, entry in kept.entries.items()
+    }
+    return Kept(target=kept.target, entries=entries)
+
+
 def released(kept: Kept, target: Target, found: Iterable[Item]) -> dict[str, Entry]:
     """What sleeps for this target and shall not: it no longer belongs to it, or is to stay awake for now."""
     if (kept.target.type, kept.target.connector_ref) != (target.type, target.connector_ref):
@@ -146,7 +161,7 @@ def _entry(kept: Entry | None, item: Item, cycle: int, identity: str) -> Entry:
     if item.awake_until:
         return Entry(cycle=cycle, note=item.note, awake_until=item.awake_until.to_stdlib())
     if kept is not None and kept.was is not None and _holds(kept, kept.was, item, identity):
-        return msgspec.structs.replace(kept, woken=False)
+        return msgspec.structs.replace(kept, woken=False, cycle=min(kept.cycle, cycle))
     if item.restore is None:
         return Entry(cycle=cycle, note=item.note or "was asleep already")
     return Entry(

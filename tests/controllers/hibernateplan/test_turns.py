@@ -120,10 +120,12 @@ async def test_a_plan_that_is_deleted_in_the_night_wakes_everything_first(scene:
 
 
 async def test_a_plan_that_shall_leave_its_sleepers_leaves_what_wakes_them_too(scene: PlanScene) -> None:
+    """Its successor counts its nights anew, and believes what it was left for one of them only."""
     scene.create(workload(replicas=2), plan(workloads("shop", scene.namespace)))
     before = scene.workloads()
     async with scene.operator() as run:
-        await run.advance_to(EVENING)
+        for moment in (EVENING, MORNING, "2026-03-03T20:00:00Z"):
+            await run.advance_to(moment)
         patch(scene, {"metadata": {"annotations": {"hibernator.ardikabs.com/leave-asleep": "true"}}})
         delete(scene, "Background")
         await run.until(lambda: _let_go(scene))
@@ -131,8 +133,29 @@ async def test_a_plan_that_shall_leave_its_sleepers_leaves_what_wakes_them_too(s
         assert "finalizers" not in scene.restore_data()[0]["metadata"]
         await run.until(lambda: not scene.listed("HibernatePlan"))
         scene.create(plan(workloads("shop", scene.namespace)))
-        await run.advance_to(MORNING)
+        await run.advance_to("2026-03-04T06:00:00Z")
         assert scene.workloads() == before
+        assert scene.restore_data() == []
+        scene.cluster.kubectl("scale", "deployment/web", "--replicas=5", "-n", scene.namespace)
+        await run.advance_to("2026-03-04T20:00:00Z")
+        assert scene.replicas() == 0
+        await run.advance_to("2026-03-05T06:00:00Z")
+        assert scene.replicas() == 5
+
+
+async def test_what_a_plan_has_left_asleep_is_woken_by_day_and_forgotten(scene: PlanScene) -> None:
+    scene.create(workload(replicas=2), plan(workloads("shop", scene.namespace)))
+    before = scene.workloads()
+    async with scene.operator() as run:
+        for moment in (EVENING, MORNING, "2026-03-03T20:00:00Z"):
+            await run.advance_to(moment)
+        patch(scene, {"metadata": {"annotations": {"hibernator.ardikabs.com/leave-asleep": "true"}}})
+        delete(scene, "Background")
+        await run.until(lambda: not scene.listed("HibernatePlan"))
+        await run.advance_to("2026-03-04T12:00:00Z")
+        scene.create(plan(workloads("shop", scene.namespace)))
+        await run.until(lambda: scene.workloads() == before)
+        await run.until(lambda: scene.restore_data() == [])
 
 
 async def test_restore_data_survives_a_careless_deletion(scene: PlanScene) -> None:
