@@ -278,6 +278,8 @@ def test_the_csv_of_opencost_is_read_as_it_is() -> None:
     assert prices.machine("us-east-1/m5.large") is None  # the list of AWS is no part of it
     _, (problem,) = read_csv([{"Region": "x"}])
     assert (problem.path, problem.message) == ("line 2", "it has no AssetClass")
+    _, (problem,) = read_csv([])
+    assert problem.message == "it has no price of a node"
 
 
 def test_amounts_add_up_machine_by_machine() -> None:

@@ -79,7 +79,7 @@ def _plan(sight: Sight, covering: Covering, now: Instant) -> Iterator[str]:
     if ready and ready.message:
         yield f"  why      {ready.message}"
     yield from (f"  target   {message}" for message in _target_messages(sight, plan))
-    if not asleep and _should_sleep(sight, plan):
+    if _should_sleep(sight, plan):
         yield f"  awake    {_awake_all_the_same(sight, plan, now)}"
     for one in covering.exceptions:
         who = requester(one) or "an unknown user"
@@ -123,8 +123,10 @@ def _scaler(scaler: TimeWindowScaler, now: Instant) -> Iterator[str]:
     status, zone = scaler.status, scaler.spec.timezone
     wanted = "" if status.effective_replicas is None else f", and wants {status.effective_replicas}"
     paused = " It is paused, and changes nothing." if scaler.spec.pause else ""
-    yield f"TimeWindowScaler {scaler.metadata.namespace}/{scaler.metadata.name} scales it{wanted}.{paused}"
     ready = find(status.conditions, "Ready")
+    second = ready is not None and ready.reason == TARGET_CLAIMED
+    verb = "names it, too, and does nothing" if second else f"scales it{wanted}"
+    yield f"TimeWindowScaler {scaler.metadata.namespace}/{scaler.metadata.name} {verb}.{paused}"
     if ready and ready.message:
         yield f"  why      {ready.message}"
     if status.next_boundary:

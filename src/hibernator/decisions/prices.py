@@ -85,6 +85,9 @@ def read_csv(rows: Iterable[Mapping[str, str]]) -> tuple[Prices, list[Problem]]:
             price = _number(f"line {number}", row["MarketPriceHourly"].strip(), problems)
             region = row["Region"].strip()
             machines[f"{region}/{type_}" if region else type_] = price
+    if not machines and not problems:
+        fix = f"Give OpenCost's CSV, with the columns {', '.join(_CSV)} and a line for each kind of node."
+        return Prices(), [Problem("", None, "it has no price of a node", fix)]
     return Prices(machines=machines, lists=False), problems
 
 

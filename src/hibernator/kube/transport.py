@@ -5,6 +5,7 @@ that was lost says nothing about whether the write happened. The caller gets an 
 """
 
 import asyncio
+import os
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -247,7 +248,8 @@ def error_text(error: Exception) -> str:
         case aiohttp.ClientConnectorCertificateError():
             return f"the API server's certificate is not to be trusted: {error.certificate_error}"
         case aiohttp.ClientConnectorError():
-            why = error.os_error.strerror or error.os_error
+            number = error.os_error.errno or 0  # asyncio puts words of its own beside it
+            why = os.strerror(number) if number > 0 else error.os_error.strerror or error.os_error
             return f"the API server at {error.host}:{error.port} cannot be reached: {why}"
         case aiohttp.ClientHttpProxyError():
             return f"the proxy does not connect to the API server: {error.status} {error.message}"
