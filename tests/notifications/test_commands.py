@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from hibernator.api.hibernatenotification import NOTIFICATIONS
 from hibernator.cli.cluster import Session
-from hibernator.cli.exits import CliError
+from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.notification_send import networks_of, rendered, sent
 from hibernator.cli.notification_words import columns, described
 from support.cluster import ClusterInTest
@@ -29,8 +30,9 @@ async def test_a_message_is_shown_and_a_test_is_sent(scene: Scene, sink: Sink) -
     assert await rendered(session, "on-call", "out", "Start", "{{ event }}!") == "Start!"
     with pytest.raises(CliError, match="the template is broken"):
         await rendered(session, "on-call", "out", "Start", "{{ ''.__class__ }}{% if")
-    with pytest.raises(CliError, match="--event is 'Sleep': write one of Start"):
+    with pytest.raises(CliError, match="--event is 'Sleep': write one of Start") as usage:
         await rendered(session, "on-call", "", "Sleep", None)
+    assert usage.value.code == Exit.USAGE
     with pytest.raises(CliError, match="--sink is 'other': on-call has out"):
         await sent(session, "on-call", "other", "Failure", LOOPBACK)
     assert sink.got == []
@@ -45,6 +47,8 @@ async def test_a_message_is_shown_and_a_test_is_sent(scene: Scene, sink: Sink) -
 
 
 async def test_how_far_a_sink_is_can_be_read(scene: Scene, sink: Sink) -> None:
+    new = await scene.client.get(NOTIFICATIONS, "on-call", scene.namespace)
+    assert [line.split(":")[0].strip() for line in described(new)][1:] == ["not looked at yet"]
     await scene.look()
     sink.answers = [(422, {}, "no"), (502, {}, "")]
     await scene.happens(scene.slept(1), scene.slept(2))

@@ -15,7 +15,7 @@ from hibernator.api.hibernatenotification import (
     NotificationSink,
 )
 from hibernator.cli.cluster import Session
-from hibernator.cli.exits import CliError
+from hibernator.cli.exits import CliError, Exit
 from hibernator.messages.channel import AwayError, RefusedError
 from hibernator.notifications.apprise import Apprises
 from hibernator.notifications.config import Config, ConfigError, hide, read_config
@@ -65,7 +65,8 @@ def _sink(found: HibernateNotification, name: str) -> NotificationSink:
 
 def _parcel(found: HibernateNotification, event: str) -> Parcel:
     if event not in get_args(NotificationEvent):
-        raise CliError(f"--event is {event!r}: write one of {', '.join(get_args(NotificationEvent))}.")
+        words = f"--event is {event!r}: write one of {', '.join(get_args(NotificationEvent))}."
+        raise CliError(words, code=Exit.USAGE)
     metadata = found.metadata
     plan = found.status.watched_plans[0].name if found.status.watched_plans else "example"
     occasion = Occasion(
