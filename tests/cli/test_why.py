@@ -60,6 +60,17 @@ async def test_a_scaler_and_a_plan_that_is_awake_are_named(scene: PlanScene) -> 
     assert f"TimeWindowScaler {scene.namespace}/hours scales it." in told
 
 
+async def test_of_two_scalers_the_one_that_waits_is_not_said_to_scale(scene: PlanScene) -> None:
+    scene.create(workload(replicas=2))
+    await asyncio.to_thread(scene.apply, scaler())
+    async with scene.operator() as run:
+        await asyncio.to_thread(scene.apply, scaler("second"))
+        await run.settle()
+        told = (await why(scene, "deploy/web")).out
+    assert f"TimeWindowScaler {scene.namespace}/hours scales it, and wants 1." in told
+    assert f"TimeWindowScaler {scene.namespace}/second names it, too, and does nothing." in told
+
+
 async def test_what_is_not_there_is_told_with_what_is_near(scene: PlanScene) -> None:
     scene.create(workload(replicas=1))
     assert "Did you mean web?" in (await why(scene, "deploy/webb")).err

@@ -12,6 +12,7 @@ from hibernator.decisions.hibernateplan_words import WOKEN_BY_OTHERS
 from hibernator.decisions.scheduleexception_request import requester
 from hibernator.decisions.sleepmark import ASLEEP_AT
 from hibernator.decisions.staying import FORCE_AWAKE
+from hibernator.decisions.timewindowscaler_case import CLAIMED
 from hibernator.schedule.spoken import shown_with_distance
 
 
@@ -124,7 +125,7 @@ def _scaler(scaler: TimeWindowScaler, now: Instant) -> Iterator[str]:
     wanted = "" if status.effective_replicas is None else f", and wants {status.effective_replicas}"
     paused = " It is paused, and changes nothing." if scaler.spec.pause else ""
     ready = find(status.conditions, "Ready")
-    second = ready is not None and ready.reason == TARGET_CLAIMED
+    second = ready is not None and ready.reason == CLAIMED
     verb = "names it, too, and does nothing" if second else f"scales it{wanted}"
     yield f"TimeWindowScaler {scaler.metadata.namespace}/{scaler.metadata.name} {verb}.{paused}"
     if ready and ready.message:

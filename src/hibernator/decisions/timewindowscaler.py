@@ -19,6 +19,7 @@ from hibernator.decisions.journal import News
 from hibernator.decisions.scaler_mark import Mark
 from hibernator.decisions.sleepmark import MARK
 from hibernator.decisions.timewindowscaler_case import (
+    CLAIMED,
     CONTESTED,
     DEGRADED,
     HIBERNATED,
@@ -105,9 +106,9 @@ def _yield_to_elder(seen: Seen, now: Instant) -> Decision | None:
         "Delete one of the two or give this one another target."
     )
     verdicts = [
-        Verdict(READY, False, "TargetClaimed", message),
+        Verdict(READY, False, CLAIMED, message),
         Verdict(RECONCILING, False, "Stable"),
-        Verdict(DEGRADED, True, "TargetClaimed", message),
+        Verdict(DEGRADED, True, CLAIMED, message),
     ]
     return Decision(status=_with_conditions(seen, verdicts, now))
 

@@ -20,7 +20,8 @@ from hibernator.schedule.timeline import Reason
 READY: Final = "Ready"
 RECONCILING: Final = "Reconciling"
 AUTOSCALED: Final = "Autoscaled"
-HIBERNATED: Final = "TargetHibernated"  # reasons of Ready
+CLAIMED: Final = "TargetClaimed"  # reasons of Ready
+HIBERNATED: Final = "TargetHibernated"
 UNREADABLE: Final = "TargetUnreadable"
 REFUSED: Final = "TargetRefused"
 LIMITED: Final = "AutoscalerLimit"
@@ -99,7 +100,7 @@ class Decision:
 
 
 # While Ready says this, nothing is set, so that a number that differs afterwards is no one's meddling.
-_LETS_BE: Final = frozenset({HIBERNATED, REFUSED, "TargetNotFound", "TargetClaimed", "InvalidConfiguration"})
+_LETS_BE: Final = frozenset({HIBERNATED, REFUSED, "TargetNotFound", CLAIMED, "InvalidConfiguration"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
