@@ -356,3 +356,71 @@ def test_the_hours_of_a_policy_are_those_of_the_plans_clock_also_when_it_is_chan
     one = policy(unless=[{"withinHours": hours}], **MANAGER)
     found = asked(exception(validFrom=since, validUntil=until), one, plan=berlin)
     assert bool(found.places) != within
+
+
+def test_a_policy_for_remediations_is_about_plans_only_with_a_plan_selector() -> None:
+    assert not asked(exception(), policy(remediationSelector={}, **MANAGER)).places
+    assert asked(exception(), policy(remediationSelector={}, planSelector={}, **MANAGER)).places
+
+
+def _emails(number: int) -> list[str]:
+    return [f"p{one}@company.com" for one in range(number)]
+
+
+@pytest.mark.parametrize(
+    ("own", "policies", "why"),
+    [
+        (0, [MANAGER] * 16, ""),
+        (0, [{"require": {"emails": _emails(200), "threshold": 1}}], ""),
+        (
+            1,
+            [{"require": {"emails": _emails(200), "threshold": 1}}],
+            "More than 200 people and roles would be",
+        ),
+        (0, [{"require": {"emails": _emails(40)}}], ""),
+        (1, [{"require": {"emails": _emails(40)}}], "More than 40 approvals would be needed."),
+    ],
+)
+def test_policies_ask_for_as_much_as_can_be_noted_down(
+    own: int, policies: list[dict[str, Any]], why: str
+) -> None:
+    found = exception(approvalRequired=True, approverEmails=_emails(own))
+    demands = asked(found, *(policy(f"p{number:02}", **one) for number, one in enumerate(policies)))
+    assert bool(demands.problems) == bool(why)
+    assert why in "".join(demands.problems)
+
+
+def test_what_is_too_much_together_is_said_once_and_first() -> None:
+    too_many = {"require": {"emails": _emails(201), "threshold": 1}}
+    found = asked(exception(), policy("a", **too_many), policy("b", limits={"types": ["suspend"]}))
+    assert [len(one.problems) for one in found.each] == [1, 1]
+    assert "More than 200" in found.problems[0]
+    assert "only suspend is allowed" in found.problems[1]
+    own = asked(exception(), policy("a", limits={"types": ["suspend"]}, **too_many))
+    assert ["More than 200" in one for one in own.problems] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("other", "counts"),
+    [
+        ({"status": {"state": "Pending"}}, True),
+        ({"status": {"state": "Pending"}, "spec": {"draft": True}}, False),
+        ({"status": {"state": "Pending"}, "spec": {"cancelled": True}}, False),
+        ({"status": {"state": "Rejected"}}, False),
+        ({"status": {"state": "Pending"}, "refused": True}, False),
+        ({"status": {"state": "Pending"}, "created": "2026-01-29T09:30:00Z"}, False),
+        ({"status": {"state": "Approved"}, "created": "2026-01-29T09:30:00Z"}, True),
+        ({"status": {"state": "Active"}, "created": "2026-01-29T09:30:00Z"}, True),
+    ],
+)
+def test_what_was_let_through_or_asked_for_earlier_counts_for_the_limits(
+    other: dict[str, Any], *, counts: bool
+) -> None:
+    found = exception("other", created=other.get("created", "2026-01-29T08:00:00Z"), **other.get("spec", {}))
+    status = dict(other["status"])
+    if "refused" in other:
+        refused = {"type": "Ready", "status": "False", "reason": "PolicyRefused"}
+        status["conditions"] = [refused | {"lastTransitionTime": "2026-01-29T09:00:00Z"}]
+    found = msgspec.convert(msgspec.to_builtins(found) | {"status": status}, ScheduleException)
+    one = policy(limits={"maxActivePerWeek": 1})
+    assert bool(asked(exception("mine"), one, others=(found,)).problems) is counts
