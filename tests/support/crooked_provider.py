@@ -3,6 +3,7 @@
 import asyncio
 import hmac
 import json
+import ssl
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -85,10 +86,10 @@ def _part(value: dict[str, Any]) -> str:
 
 
 @asynccontextmanager
-async def crooked_provider() -> AsyncIterator[CrookedProvider]:
+async def crooked_provider(tls: ssl.SSLContext | None = None) -> AsyncIterator[CrookedProvider]:
     provider = CrookedProvider()
-    server = Server(provider.app(), host="127.0.0.1", port=0)
-    provider.issuer = f"http://127.0.0.1:{server.port}"
+    server = Server(provider.app(), host="127.0.0.1", port=0, tls=tls)
+    provider.issuer = f"{'https' if tls else 'http'}://127.0.0.1:{server.port}"
     serving = asyncio.create_task(server.run())
     try:
         await server.listening.wait()

@@ -2,16 +2,22 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 from joserfc.jwk import ECKey, RSAKey
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from whenever import Instant, TimeDelta
 
+from hibernator.admission.certificates import issue
 from hibernator.kube.clock import SystemClock
+from hibernator.kube.tls import Front
+from hibernator.web.app import _trust as trust
 from hibernator.web.provider import Provider
 from hibernator.web.refusals import LoginRefusedError, ProviderAwayError
+from hibernator.web.settings import Settings
 from support.clock import ManualClock
 from support.crooked_provider import CrookedProvider, crooked_provider
 
@@ -153,6 +159,26 @@ async def test_a_provider_that_is_not_there_says_so(clock: ManualClock) -> None:
     async with aiohttp.ClientSession() as session:
         with pytest.raises(ProviderAwayError, match="does not answer: ClientConnectorError"):
             await Provider("http://127.0.0.1:1", session, clock).description()
+
+
+async def test_a_provider_with_an_authority_of_its_own_is_trusted_by_the_file_that_holds_it(
+    clock: ManualClock, tmp_path: Path
+) -> None:
+    now, front = Instant.now(), Front()
+    authority, certificate, key = issue(["127.0.0.1"], now - TimeDelta(hours=1), now + TimeDelta(hours=1))
+    front.use(certificate, key)
+    file = tmp_path / "authority.pem"
+    file.write_bytes(authority)
+    async with crooked_provider(front.context) as crooked, aiohttp.ClientSession() as session:
+        trusted = trust(Settings(oidc_ca_file=str(file)))
+        assert (
+            await Provider(crooked.issuer, session, clock, trusted).description()
+        ).issuer == crooked.issuer
+        with pytest.raises(ProviderAwayError, match="does not answer: ClientConnectorCertificateError"):
+            await Provider(crooked.issuer, session, clock, trust(Settings())).description()
+        crooked.described = {"jwks_uri": crooked.issuer.replace("https", "http") + "/jwks"}
+        with pytest.raises(ProviderAwayError, match="does not begin with https"):
+            await Provider(crooked.issuer, session, clock, trusted).description()
 
 
 async def test_keys_that_are_none_are_no_reason_to_believe_anything(
