@@ -96,7 +96,9 @@ class Schema(Generic[S]):
         except OSError as error:
             raise SettingsError(f"{file} cannot be read: {error.strerror}. Check the path.") from error
         except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise SettingsError(f"{file} is not YAML: {error}") from error
+            mark, said = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+            where = f"{said} in line {mark.line + 1}" if mark else "it holds characters that YAML does not allow"
+            raise SettingsError(f"{file} is not YAML: {where}.") from error
         if not isinstance(document, dict):
             raise SettingsError(
                 f"{file} holds a {type(document).__name__}; write settings as `name: value` lines."

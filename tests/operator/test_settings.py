@@ -59,7 +59,7 @@ def test_a_mistake_in_the_environment_names_the_variable(environment: dict[str, 
         ("worker: 3", "worker is no setting. Did you mean workers?"),
         ("workers: '3'", "workers is '3': write a whole number."),
         ("- workers", "holds a list; write settings as `name: value` lines."),
-        ("a: [", "is not YAML"),
+        ("a: [", "is not YAML: expected the node content, but found '<stream end>' in line 1."),
     ],
 )
 def test_a_mistake_in_the_file_names_the_file(tmp_path: Path, text: str, message: str) -> None:
