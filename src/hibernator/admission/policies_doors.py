@@ -86,7 +86,11 @@ def _removal(binding: str) -> dict[str, str]:
     }
 
 
-_IS_REMOVED: Final = "(variables.isRemoval && (variables.isCleaner || variables.isAdministrator))"
+# The garbage collector also takes a reference to an owner off, where that goes and this shall stay.
+_IS_REMOVED: Final = (
+    "((variables.isCleaner && request.operation != 'CREATE')"
+    " || (variables.isAdministrator && variables.isRemoval))"
+)
 
 DELIVERY_DATA: Final = Policy(
     name=_DELIVERIES,

@@ -5,6 +5,7 @@ It has nothing but its own token and the roles that are shipped, as anyone who b
 
 import asyncio
 import itertools
+import json
 from collections.abc import AsyncIterator, Awaitable
 from typing import Any
 
@@ -268,6 +269,26 @@ async def test_only_the_web_process_asks_for_changes_of_plans_and_only_the_opera
     await operator.delete(PLAN_REQUESTS, name, room.namespace)
     await web.create(PLAN_REQUESTS, asked, room.namespace)
     admin.kubectl("delete", of, name)  # administrators may
+
+
+async def test_what_the_web_process_files_is_let_go_by_an_owner_that_goes_alone(
+    room: Room, web: Client
+) -> None:
+    """Else `kubectl delete --cascade=orphan` of the plan, or of the request, would not come to an end."""
+    name, collector = next(_names), room("system:serviceaccount:kube-system:generic-garbage-collector")
+    owner = {"apiVersion": "v1", "kind": "Namespace", "name": room.namespace}
+    owner["uid"] = json.loads(room("").kubectl("get", "ns", room.namespace, "-o", "json"))["metadata"]["uid"]
+    metadata = {"name": name, "ownerReferences": [owner], "annotations": {REQUESTED_BY: ALICE}}
+    about = {"kind": "ScheduleException", "name": "x", "uid": "1"}
+    specs: tuple[tuple[Kind[Any], Any], ...] = (
+        (DELIVERIES, {"request": about, "recipient": BOB}),
+        (PLAN_REQUESTS, {"plan": {"name": "dev-plan", "uid": "1"}, "action": "Suspend"}),
+    )
+    let_go: dict[str, Any] = {"metadata": {"ownerReferences": None}}
+    for kind, spec in specs:
+        await web.create(kind, {"metadata": metadata, "spec": spec}, room.namespace)
+        await asyncio.to_thread(collector.patch, name, let_go, of=kind.resource)
+        assert "ownerReferences" not in room.get(name, kind.resource)["metadata"]
 
 
 async def test_the_web_process_can_write_and_read_nothing_else(room: Room, web: Client) -> None:

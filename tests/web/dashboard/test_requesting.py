@@ -3,9 +3,12 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
+from hibernator.api.planrequest import PlanRequest
 from hibernator.decisions.planrequest import carried_out
+from hibernator.web.dashboard.requesting import shown
 from support.approving import Approving
 from support.chromium import tab
 from support.exception_scenes import EVERY_DAY, hours
@@ -110,6 +113,16 @@ async def test_the_page_keeps_what_was_typed_and_shows_why_the_operator_refuses(
         assert shown.text.count(f"asked for by {PETRA}") == 2
     [first, *_] = requests(team, "orchard")
     assert first["metadata"]["ownerReferences"][0]["name"] == "orchard"
+
+
+def test_what_the_operator_has_not_answered_is_no_success() -> None:
+    asked = {
+        "metadata": {"annotations": {"hibernator.ardikabs.com/requested-by": PETRA}},
+        "spec": {"plan": {"name": "garden", "uid": "1"}, "action": "Retry"},
+    }
+    [row] = shown([msgspec.convert(asked, PlanRequest)])
+    assert (row.said, row.state) == (f"Retry, asked for by {PETRA}", "Requested")
+    assert row.message == "The operator has not carried it out yet."
 
 
 async def test_a_suspension_that_is_over_is_none(team: Approving) -> None:
