@@ -97,8 +97,8 @@ class Schema(Generic[S]):
             raise SettingsError(f"{file} cannot be read: {error.strerror}. Check the path.") from error
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             mark, said = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-            where = f"{said} in line {mark.line + 1}" if mark else "it holds characters that YAML does not allow"
-            raise SettingsError(f"{file} is not YAML: {where}.") from error
+            why = f"{said} in line {mark.line + 1}" if mark else "it has characters that YAML does not allow"
+            raise SettingsError(f"{file} is not YAML: {why}.") from error
         if not isinstance(document, dict):
             raise SettingsError(
                 f"{file} holds a {type(document).__name__}; write settings as `name: value` lines."

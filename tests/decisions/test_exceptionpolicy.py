@@ -391,7 +391,7 @@ def test_policies_ask_for_as_much_as_can_be_noted_down(
 
 
 def test_what_is_too_much_together_is_said_once_and_first() -> None:
-    too_many = {"require": {"emails": _emails(201), "threshold": 1}}
+    too_many: dict[str, Any] = {"require": {"emails": _emails(201), "threshold": 1}}
     found = asked(exception(), policy("a", **too_many), policy("b", limits={"types": ["suspend"]}))
     assert [len(one.problems) for one in found.each] == [1, 1]
     assert "More than 200" in found.problems[0]
