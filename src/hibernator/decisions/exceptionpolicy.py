@@ -5,7 +5,7 @@ weakens another, so that their order means nothing and one more policy never let
 cannot be read holds what it is about, with a sentence that says why.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -37,6 +37,7 @@ from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.words import read_duration
 
 MOST_POLICIES: Final = 16  # that match one exception
+MOST_WINDOWS: Final = 128  # hours of the week in all of them: each is laid out over the whole exception
 MOST_PLACES: Final = 200  # of all demands together, as many as the status has room for
 MOST_NEEDED: Final = 40  # as many approvals as the status has room for
 
@@ -122,6 +123,12 @@ def demands(
         for policy in policies
         if (name := policy_name(policy, exception)) and _is_about(policy, name, exception, plan, case)
     }
+    if why := _too_much(found.values()):
+        unread = [
+            Demand(policy=name, version=_version(policy.spec), message=policy.spec.message)
+            for name, policy in sorted(found.items())
+        ]
+        return Demands(tuple(_held(unread, why)))
     each = [_demand(name, policy.spec, exception, plan, case, now) for name, policy in sorted(found.items())]
     return Demands(tuple(_bounded(each, exception)))
 
@@ -197,7 +204,7 @@ def _demand(
     case: Case,
     now: Instant,
 ) -> Demand:
-    version = fingerprint(msgspec.structs.replace(spec, message=""))
+    version = _version(spec)
     try:
         return _read(name, version, spec, exception, plan, case, now)
     except (ScheduleError, PatternError, ValueError) as error:
@@ -299,21 +306,38 @@ def _conditions(one: Relief, exception: ScheduleException, timezone: str, case: 
         yield "it is valid only within the agreed hours" if fits else ""
 
 
+def _version(spec: ExceptionPolicySpec) -> str:
+    return fingerprint(msgspec.structs.replace(spec, message=""))
+
+
+def _too_much(found: Collection[ExceptionPolicy]) -> str:
+    """Why they are not even read: more would keep everybody else waiting."""
+    if len(found) > MOST_POLICIES:
+        return f"{len(found)} policies are about this exception, and at most {MOST_POLICIES} can be"
+    hours = (
+        *(freeze.windows for policy in found for freeze in policy.spec.freeze),
+        *(one.within_hours for policy in found for one in policy.spec.unless),
+    )
+    if sum(map(len, hours)) > MOST_WINDOWS:
+        return f"the policies have more than {MOST_WINDOWS} windows in freeze and withinHours"
+    return ""
+
+
 def _bounded(each: list[Demand], exception: ScheduleException) -> list[Demand]:
     """More than can be written down holds everything, in words."""
     own = len(exception.spec.approver_emails) + len(exception.spec.approval_required_roles)
     together = Demands(tuple(each))
     why = ""
-    if len(each) > MOST_POLICIES:
-        why = f"{len(each)} policies are about this exception, and at most {MOST_POLICIES} can be"
-    elif own + len(together.places) > MOST_PLACES:
+    if own + len(together.places) > MOST_PLACES:
         why = f"more than {MOST_PLACES} people and roles would be asked"
     elif own + sum(needed for _, needed in together.needs) > MOST_NEEDED:
         why = f"more than {MOST_NEEDED} approvals would be needed"
     elif together.channels == frozenset():
         why = "the policies leave no channel through which an approval counts"
-    if not why:
-        return each
+    return _held(each, why) if why else each
+
+
+def _held(each: list[Demand], why: str) -> list[Demand]:
     problem = f"{why[0].upper()}{why[1:]}. Ask the owners of the policies to correct them."
     held = [replace(one, places=(), needs=(), channels=frozenset()) for one in each[:MOST_POLICIES]]
     return [replace(held[0], problems=(problem, *held[0].problems)), *held[1:]]

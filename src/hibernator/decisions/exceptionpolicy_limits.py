@@ -4,7 +4,8 @@ One long exception may be written as ten short ones. So neighbours count as one,
 with those that were deleted: the plan remembers what had an effect on it.
 """
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import chain
@@ -23,6 +24,7 @@ from hibernator.schedule.windows import off_hours
 from hibernator.schedule.words import duration_text, read_duration
 from hibernator.schedule.zones import Zone, first_at, zone_of
 
+_FAR: Final = 2 * DAY  # there is a look each day anyway
 NEXT_TO: Final = HOUR  # with less between them, two exceptions count as one
 _SPENT: Final = frozenset({"Approved", "Active"})
 _OVER: Final = frozenset({"Rejected", "Cancelled", "Draft", "Expired"})
@@ -134,8 +136,8 @@ def freezes(
     """The freezes in which it, or one of its windows, would begin: number, freeze, and when in words."""
     zone, rules = zone_of(timezone), tuple(rules)
     starts = sorted({*_starts(spec, zone, now)}) if rules else []
-    for index, freeze, spans in _frozen_spans(rules, spec, zone, now):
-        found = next(((at, end) for at in starts for start, end in spans if start <= at < end), None)
+    for index, freeze, spans in _frozen_spans(rules, spec, zone, now, from_datetime(spec.valid_until)):
+        found = _first_in(starts, spans)
         if found is None:
             continue
         at, end = found
@@ -147,7 +149,8 @@ def next_freeze(
     rules: Iterable[Freeze], spec: ScheduleExceptionSpec, timezone: str, now: Instant
 ) -> Instant | None:
     """When a freeze begins or ends, after which it could begin now or no longer could."""
-    spans = (span for _, _, each in _frozen_spans(rules, spec, zone_of(timezone), now) for span in each)
+    until = _ticks(now) + _FAR
+    spans = (s for _, _, each in _frozen_spans(rules, spec, zone_of(timezone), now, until) for s in each)
     ahead = [edge for span in spans for edge in span if edge > _ticks(now)]
     return Instant.from_timestamp(min(ahead), unit="microsecond") if ahead else None
 
@@ -177,14 +180,23 @@ def _starts(spec: ScheduleExceptionSpec, zone: Zone, now: Instant) -> Iterator[i
 
 
 def _frozen_spans(
-    rules: Iterable[Freeze], spec: ScheduleExceptionSpec, zone: Zone, now: Instant
+    rules: Iterable[Freeze], spec: ScheduleExceptionSpec, zone: Zone, now: Instant, until: int
 ) -> Iterator[tuple[int, Freeze, Spans]]:
-    """Each freeze of its type with what of it is ahead, as far as it matters."""
+    """Each freeze of its type with what of it is ahead, and a week beyond."""
     lo = max(from_datetime(spec.valid_from), _ticks(now))
-    hi = max(from_datetime(spec.valid_until), lo) + WEEK
+    hi = max(until, lo) + WEEK
     for index, freeze in enumerate(rules):
         if not freeze.types or spec.type in freeze.types:
             yield index, freeze, _frozen(freeze, zone, lo, hi)
+
+
+def _first_in(starts: Sequence[int], spans: Spans) -> tuple[int, int] | None:
+    """The first of these that lies in a span, with the end of that span. Both are in order."""
+    for start, end in spans:
+        index = bisect_left(starts, start)
+        if index < len(starts) and starts[index] < end:
+            return starts[index], end
+    return None
 
 
 def _frozen(freeze: Freeze, zone: Zone, lo: int, hi: int) -> Spans:

@@ -8,10 +8,10 @@ groups.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, Self
 
 MOST_STEPS: Final = 256
 LONGEST_TEXT: Final = 1024
@@ -39,13 +39,38 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """One alternative."""
+    """One alternative. A set of places in it is a number: bit 3 is the place before the fourth character."""
 
-    steps: tuple[_Step, ...]
-    from_start: bool = False
-    to_end: bool = False
+    fits: tuple[tuple[Callable[[str], bool], int], ...]  # what a character may be, and in front of it
+    skips: int  # the places from which one may go on without a character
+    stays: int
+    end: int
+    from_start: bool
+    to_end: bool
+
+    @classmethod
+    def of(cls, steps: Sequence[_Step], *, from_start: bool, to_end: bool) -> Self:
+        masks = dict[Callable[[str], bool], int]()
+        for index, step in enumerate(steps):
+            masks[step.fits] = masks.get(step.fits, 0) | 1 << index
+        skips = sum(1 << index for index, step in enumerate(steps) if step.may_skip)
+        stays = sum(1 << index for index, step in enumerate(steps) if step.may_stay)
+        return cls(tuple(masks.items()), skips, stays, 1 << len(steps), from_start, to_end)
+
+    def fitting(self, char: str) -> int:
+        return sum(mask for fits, mask in self.fits if fits(char))
+
+    def reached(self, places: int) -> int:
+        """These places, and all that come after them without a character."""
+        open_, distance = self.skips << 1, 1
+        while distance <= MOST_STEPS:
+            places |= open_ & (places << distance)
+            open_ &= open_ << distance
+            distance *= 2
+        return places
 
 
+@lru_cache(maxsize=256)
 def found_in(pattern: str, text: str) -> bool:
     """Whether the pattern occurs anywhere in the text; `PatternError` where it is none."""
     return any(_occurs(way, text[:LONGEST_TEXT]) for way in _read(pattern))
@@ -58,7 +83,7 @@ def _read(pattern: str) -> tuple[_Way, ...]:
     while at < len(pattern):
         char, is_last = pattern[at], pattern[at + 1 : at + 2] in {"", "|"}
         if char == "|":
-            ways.append(_Way(tuple(steps), from_start, to_end))
+            ways.append(_Way.of(steps, from_start=from_start, to_end=to_end))
             steps, at, from_start, to_end = [], at + 1, False, False
         elif char == "^" and not steps and not from_start:
             at, from_start = at + 1, True
@@ -70,7 +95,7 @@ def _read(pattern: str) -> tuple[_Way, ...]:
             steps += _repeated(fits, least, most)
         if len(steps) > MOST_STEPS:
             raise PatternError(f"it repeats more than {MOST_STEPS} characters")
-    return (*ways, _Way(tuple(steps), from_start, to_end))
+    return (*ways, _Way.of(steps, from_start=from_start, to_end=to_end))
 
 
 def _one(pattern: str, at: int) -> tuple[Callable[[str], bool], int]:
@@ -164,31 +189,15 @@ def _repeated(fits: Callable[[str], bool], least: int, most: int | None) -> Iter
 
 
 def _occurs(way: _Way, text: str) -> bool:
-    steps, end = way.steps, len(way.steps)
-    first = _reached(steps, {0})
-    at = first
-    if end in at and not way.to_end:
-        return True
+    first = way.reached(1)
+    at, fitting = first, dict[str, int]()
     for char in text:
-        after = set[int]()
-        for index in at:
-            if index < end and steps[index].fits(char):
-                after.add(index + 1)
-                if steps[index].may_stay:
-                    after.add(index)
-        at = _reached(steps, after) | (set[int]() if way.from_start else first)
-        if end in at and not way.to_end:
+        if at & way.end and not way.to_end:
             return True
-    return end in at
-
-
-def _reached(steps: tuple[_Step, ...], at: set[int]) -> set[int]:
-    """These places, and all that come after them without a character."""
-    found = set(at)
-    for index in at:
-        while index < len(steps) and steps[index].may_skip:
-            index += 1  # noqa: PLW2901  it walks on from where it was
-            if index in found:
-                break
-            found.add(index)
-    return found
+        if char not in fitting:
+            fitting[char] = way.fitting(char)
+        found = at & fitting[char]
+        at = way.reached(found << 1 | found & way.stays)
+        if not way.from_start:
+            at |= first
+    return bool(at & way.end)
