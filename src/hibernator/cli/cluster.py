@@ -70,6 +70,7 @@ def talk(
 
 def refusal(error: "ApiError", hint: str = "") -> CliError:
     from hibernator.kube.errors import (
+        AlreadyExists,
         BadCredentials,
         Conflict,
         Forbidden,
@@ -85,6 +86,8 @@ def refusal(error: "ApiError", hint: str = "") -> CliError:
         case Unauthorized():
             hint = "Log in again, or choose another context with --context."
             return CliError(f"the cluster does not know you: {error.message}", hint=hint, code=Exit.REFUSED)
+        case AlreadyExists():
+            return CliError(f"{error.message}.", hint="Choose another name.", code=Exit.CONFLICT)
         case Conflict() if found := _DENIED.search(error.message):
             return CliError(found[1], code=Exit.CONFLICT)
         case Forbidden() if found := _DENIED.search(error.message):  # a rule said no, not a missing role

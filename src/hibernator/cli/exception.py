@@ -175,7 +175,7 @@ def create(
         list[str] | None, typer.Option("--role", help="A role of which one member must approve. Repeatable.")
     ] = None,
     threshold: Annotated[
-        int | None, typer.Option("--threshold", help="How many must approve; all if not given.")
+        int | None, typer.Option("--threshold", min=1, help="How many must approve; all if not given.")
     ] = None,
     draft: Annotated[bool, typer.Option("--draft", help="Save it as a draft; submit it later.")] = False,
 ) -> None:
@@ -186,11 +186,14 @@ def create(
     With approval, in windows: `hibernator exception create night-shift --plan dev --type suspend --until
     2026-03-01 --window "20:00-23:00 MON,TUE" --approver bob@company.com`
     """
+    import msgspec
+
     from hibernator.api.hibernateplan import PLANS
     from hibernator.approvals.people import Directory, who_am_i
     from hibernator.decisions.scheduleexception_new import Wanted, read
     from hibernator.decisions.scheduleexception_request import requester_notes
     from hibernator.kube.clustertime import now
+    from hibernator.schedule.problems import exception_hints
     from hibernator.schedule.spoken import shown_with_distance
 
     wanted = Wanted(
@@ -220,6 +223,8 @@ def create(
         if not draft:
             await _foretell(session, document, overridden, me, asked_at)
         await session.client.create(EXCEPTIONS, document, session.namespace)
+        for hint in exception_hints(msgspec.convert(document, ScheduleException).spec, zone):
+            typer.echo(f"note: {hint}", err=True)
         return " until ".join(shown_with_distance(at, zone, asked_at) for at in (begin, end))
 
     when = talk(ask, place, role="hibernator-requester")
@@ -230,10 +235,14 @@ def create(
 
 def _check(document: dict[str, Any]) -> None:
     """Refuse what the API server would refuse, in words that say what to write."""
+    import msgspec
+
     from hibernator.api.checks import check_document
+    from hibernator.schedule.problems import check_exception
 
     typed = {"apiVersion": EXCEPTIONS.api_version, "kind": EXCEPTIONS.kind, **document}
-    for problem in check_document(typed):
+    wrong = list(check_document(typed))
+    for problem in wrong or check_exception(msgspec.convert(typed, ScheduleException).spec):
         raise CliError(f"{problem.path}: {problem.message}.", hint=problem.fix, code=Exit.USAGE)
 
 

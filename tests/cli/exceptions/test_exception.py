@@ -141,3 +141,21 @@ def test_what_the_api_server_would_refuse_is_refused_with_what_to_write(people: 
             "Write an e-mail address, for example ada@example.com.",
         ],
     )
+    long = people.ran(ALICE, "create", "late", *wish[:4], "--for", "91d")
+    assert (long.code, "the exception lasts longer than 90 days." in long.err) == (Exit.USAGE, True)
+
+
+def test_what_has_no_effect_is_noted_and_a_name_that_is_taken_is_a_conflict(people: People) -> None:
+    wish = ("--plan", "dev-plan", "--type", "extend", "--from", "2199-03-02", "--until", "2199-03-03")
+    odd = ("--window", "06:00-11:00 SUN", "--lead-time", "1h")  # 2 March 2199 is a Saturday
+    done = people.ran(ALICE, "create", "late", *wish, *odd)
+    assert done.code == Exit.OK
+    lead, never = done.err.splitlines()
+    assert lead.startswith("note: spec.leadTime: it has no effect with type extend.")
+    assert never.startswith("note: spec.windows[0]: 06:00-11:00 Sun never falls between validFrom")
+    again = people.ran(ALICE, "create", "late", *wish)
+    assert again.code == Exit.CONFLICT
+    assert again.err.splitlines() == [
+        'error: scheduleexceptions.hibernator.ardikabs.com "late" already exists.',
+        "Choose another name.",
+    ]
