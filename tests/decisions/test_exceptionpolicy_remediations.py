@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from decisions.policies import policy
 from decisions.test_remediationapprovalrequest import LEVELS, NOW, condition, request
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
-from hibernator.decisions.exceptionpolicy_remediations import Governance
+from hibernator.decisions.exceptionpolicy_remediations import Governance, noted
 from hibernator.decisions.person import Person
 from hibernator.decisions.remediationapprovalrequest import Decision, decide
 from hibernator.decisions.remediationapprovalrequest_votes import Seen
@@ -196,3 +196,33 @@ def test_nothing_is_approved_without_what_each_policy_asks(votes: list[str], pol
         require = one.spec.require
         able = [PEOPLE[user] for user in votes if PEOPLE[user].roles & {*require.roles}]
         assert len(able) >= (len(require.roles) if require.threshold == "all" else require.threshold)
+
+
+@pytest.mark.parametrize(
+    ("number", "threshold", "held"), [(100, 1, False), (101, 1, True), (20, "all", False), (21, "all", True)]
+)
+def test_policies_ask_for_as_many_people_as_can_be_noted_down(
+    number: int, threshold: int | str, *, held: bool
+) -> None:
+    require = {"emails": [f"p{one}@company.com" for one in range(number)], "threshold": threshold}
+    found = after(named(), policy("a", **ALL, require=require), policy("b", **ALL))
+    message = "ExceptionPolicy a: It asks for more people than can be written down."
+    assert (message in found.status.message) is held
+
+
+def test_policies_that_leave_no_channel_together_are_held_in_the_name_of_the_first() -> None:
+    found = after(
+        named(), policy("a", **OWNER, channels=["link"]), policy("b", **OWNER, channels=["kubectl"])
+    )
+    assert "ExceptionPolicy a: It leaves no channel together with other policies." in found.status.message
+
+
+def test_the_web_process_reads_who_is_asked_from_the_status() -> None:
+    two = policy("two", **ALL, require={"roles": ["owner", "sre"], "threshold": 2})
+    found = after(named(), two, policy("owners", **OWNER))
+    asked = noted(found)
+    assert asked.needs == (("owners", 1), ("two", 2))
+    assert [len(one.places) for one in asked.each] == [1, 2]
+    alone = replace(found.status.required_approvals[0], policy=None, needed=None)
+    before = replace(found, status=replace(found.status, required_approvals=(alone,)))
+    assert noted(before).needs == (("", 1),)

@@ -117,3 +117,9 @@ def test_nothing_is_said_about_a_policy_that_is_going() -> None:
     found = policy(namespace="shop", **MANAGER)
     metadata = msgspec.structs.replace(found.metadata, deletion_timestamp=NOW.to_stdlib())
     assert look(msgspec.structs.replace(found, metadata=metadata)) == Decision()
+
+
+@pytest.mark.parametrize("other", ["Bob@Company.com", "carol@company.com"])
+def test_who_is_named_twice_in_any_case_of_letters_is_a_mistake(other: str) -> None:
+    _, _, message = ready(look(policy(require={"emails": ["bob@company.com", other]})))
+    assert ("spec.require.emails: it is there twice" in message) == other.startswith("Bob")
