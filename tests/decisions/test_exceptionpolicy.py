@@ -428,5 +428,8 @@ def test_what_was_let_through_or_asked_for_earlier_counts_for_the_limits(
 
 @pytest.mark.parametrize(("mine", "other"), [("02", "09"), ("09", "02")])
 def test_what_begins_seven_days_apart_does_not_begin_within_seven_days(mine: str, other: str) -> None:
-    one, earlier = at(1, f"{mine}T08:00", f"{mine}T09:00"), at(0, f"{other}T08:00", f"{other}T09:00")
-    assert not asked(one, policy(limits={"maxActivePerWeek": 1}), others=(earlier,)).problems
+    others = tuple(at(number, f"{other}T08:00", f"{other}T09:00") for number in range(2))
+    found = asked(
+        at(2, f"{mine}T08:00", f"{mine}T09:00"), policy(limits={"maxActivePerWeek": 1}), others=others
+    )
+    assert not found.problems
