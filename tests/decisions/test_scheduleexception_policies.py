@@ -130,6 +130,20 @@ def test_a_policy_that_appears_counts_for_what_is_not_decided_and_is_in_the_hist
     assert found.status.approval_progress == "0/2"
 
 
+def test_each_of_several_policies_that_change_at_once_is_told_to_the_trail() -> None:
+    """What names a transition there must tell them apart, or only the first is kept."""
+    escalating = {"after": "1h", "roles": ["director"]}
+    policies = tuple(policy(name, escalateAfter=escalating, **MANAGER) for name in ("a", "b"))
+    found = after(exception(**BOTH))
+    found = after(found, policies=policies)
+    found = after(found, policies=policies, now=NOW.add(hours=2))
+    found = after(found, now=NOW.add(hours=3))
+    told = [(row.type, row.identity or row.number) for row in found.status.journal]
+    assert [kind for kind, _ in told].count("policy.changed") == 4
+    assert [kind for kind, _ in told].count("escalated") == 2
+    assert len({*told}) == len(told)
+
+
 def test_what_was_approved_or_is_active_stays_when_a_policy_appears() -> None:
     active = after(exception())
     assert after(active, policies=(policy(**MANAGER),)).status == active.status

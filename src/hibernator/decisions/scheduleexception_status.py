@@ -71,6 +71,7 @@ _LONGEST_REASON: Final = 1024
 _OURS: Final = frozenset(
     {"waiting", "activated", "expired", "policy", "escalated"}
 )  # what no person does, whatever their name
+_BY_POLICIES: Final = frozenset({"policy", "escalated"})  # of which there may be several at once
 _TYPES: Final[Mapping[Action, str]] = {
     "requested": "requested",
     "submitted": "requested",
@@ -191,7 +192,7 @@ def _history_news(
             entry.reason if entry.action == "refused" else "",
             said if is_ours else {**said, USER: entry.actor},
             at,
-            (entry.actor, at.format_iso()),
+            None if entry.action in _BY_POLICIES else (entry.actor, at.format_iso()),
         )
 
 
