@@ -61,6 +61,24 @@ async def test_a_policy_says_whether_it_can_be_read_and_each_change_is_in_the_tr
     assert [reason for reason, _, _ in scene.events("four-eyes")] == ["InForce", "InvalidSpec"]
 
 
+async def test_an_active_exception_that_is_changed_under_a_policy_puts_nothing_to_sleep_first(
+    scene: ExceptionScene,
+) -> None:
+    """Changed while no operator is there, so that the plan may well be looked at before the exception."""
+    scene.plan_over_web()
+    days = {"validFrom": "2026-03-02T00:00:00Z", "validUntil": "2026-03-20T00:00:00Z"}
+    scene.apply(exception("party", type="suspend", windows=hours("20:00", "21:00", EVERY_DAY), **days))
+    async with scene.operator() as run:
+        await run.until(lambda: scene.state("party") == "Active")
+    all_day = hours("00:00", "23:59", EVERY_DAY)
+    scene.apply(four_eyes(), exception("party", type="extend", windows=all_day, **days))
+    async with scene.operator() as run:
+        await run.until(lambda: scene.state("party") == "Pending")
+        await run.settle()
+        assert "SleepStarted" not in {reason for reason, _, _ in scene.events("dev-plan")}
+        assert scene.replicas() == 2
+
+
 async def test_labels_of_a_namespace_that_the_cache_does_not_have_yet_let_nothing_through(
     scene: ExceptionScene,
 ) -> None:
