@@ -104,6 +104,8 @@ async def test_a_retry_is_for_what_failed_for_good(scene: PlanScene) -> None:
         assert (refused.code, "nothing of nights has failed" in refused.err) == (1, True)
         await run.advance_to(EVENING)
         assert scene.phase() == "Error"
+        said = (await asked(scene, "describe", "nights")).replace("\n", " ")
+        assert f"Correct it, then run `hibernator plan retry nights -n {scene.namespace}`." in said
         assert (await asked(scene, "retry", "nights")).splitlines() == [
             "requested: nights trying bad again",
             "nights is trying bad again",
@@ -114,6 +116,9 @@ async def test_a_retry_is_for_what_failed_for_good(scene: PlanScene) -> None:
 def test_a_dry_run_lists_every_item_with_what_it_would_save(scene: PlanScene) -> None:
     scene.create(workload(replicas=3), workload(name="off", replicas=0))
     scene.create(plan(workloads("shop", scene.namespace)))
+    scene.create(plan(workloads("ghost", "nowhere"), name="empty"))
+    nothing, _ = ask(scene, "sleep", "empty", "--dry-run").splitlines()
+    assert nothing == "ghost  nothing is found that could sleep: check its parameters"
     assert ask(scene, "sleep", "nights", "--dry-run").splitlines() == [
         f"shop  Deployment/{scene.namespace}/off  was asleep already",
         f"shop  Deployment/{scene.namespace}/web  saves 0 cores, 0 GiB",

@@ -148,11 +148,14 @@ def _amounts(found: tuple[Change, ...]) -> str:
     asleep = sum(change.hours for change in found if change.state is State.ASLEEP)
     awake = sum(change.hours for change in found if change.state is State.AWAKE)
     amounts = [
-        f"{hours:.2f}".rstrip("0").rstrip(".") + f" hours asleep {word}"
-        for hours, word in ((asleep, "gained"), (awake, "lost"))
-        if hours
+        f"{_hours(hours)} asleep {word}" for hours, word in ((asleep, "gained"), (awake, "lost")) if hours
     ]
     return ", ".join(amounts) or "nothing, the plan sleeps at the same times without it"
+
+
+def _hours(hours: float) -> str:
+    number = f"{hours:.2f}".rstrip("0").rstrip(".")
+    return f"{number} {'hour' if number == '1' else 'hours'}"
 
 
 def _history_line(entry: HistoryEntry) -> str:

@@ -45,6 +45,8 @@ async def _preview(registry: Registry, plan: HibernatePlan) -> list[str]:
         except ExecutorError as error:
             lines.append(f"{target.name}  cannot be looked at: {error}")
             continue
+        if not items:
+            lines.append(f"{target.name}  nothing is found that could sleep: check its parameters")
         for item in items:
             saving = f"saves {item.saving.cpu_cores:g} cores, {item.saving.memory_gib:g} GiB"
             lines.append(f"{target.name}  {item.key}  {saving if item.restore is not None else item.note}")

@@ -221,7 +221,8 @@ def _failed(summary: Summary) -> list[TargetStatus]:
 def _failures(summary: Summary) -> str:
     failures = " ".join(f"{target.name}: {target.message}" for target in _failed(summary))
     wait = " or wait half an hour" if last_operation(summary.status) == "Wake" else ""
-    then = f"Correct it, then run `hibernator plan retry {summary.plan.metadata.name}`{wait}."
+    plan = summary.plan.metadata
+    then = f"Correct it, then run `hibernator plan retry {plan.name} -n {plan.namespace}`{wait}."
     return f"{failures} {then}"[:4096]
 
 

@@ -40,6 +40,8 @@ def test_a_night_with_a_suspension_is_drawn_before_and_after() -> None:
         "           ############............................oooooo## after",
     ]
     assert "What changes (Europe/Berlin): 6 hours asleep lost" in drawn
+    short = shown(type="suspend", windows=hours("22:00", "22:30", ["FRI"]))
+    assert "What changes (Europe/Berlin): 1 hour asleep lost" in short
     assert "  Fri 2026-03-06 20:00 until Fri 2026-03-06 23:00: awake instead of asleep" in drawn
     assert "## asleep  .. awake  oo awake by exception" in drawn
 
