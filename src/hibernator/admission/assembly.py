@@ -81,7 +81,7 @@ def add_webhooks(
     """
     clock = clock or SystemClock()
     definitions = ConversionRegistration.cache(client, definition)
-    scope = configurations.Scope(namespace, only_namespace)
+    scope = configurations.Scope(only_namespace)
     found = [
         configurations.WebhookRegistration.cache(client, kind, configuration)
         for kind in (configurations.MUTATING, configurations.VALIDATING)

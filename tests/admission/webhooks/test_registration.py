@@ -48,10 +48,10 @@ async def test_nothing_waits_long_or_depends_on_a_webhook(room: Room, up: Runnin
         }
 
 
-def test_the_operators_own_namespace_is_left_out() -> None:
-    [expression] = Scope("hibernator-system").selector()["matchExpressions"]
-    assert (expression["operator"], expression["values"]) == ("NotIn", ["hibernator-system"])
-    [expression] = Scope("hibernator-system", "team-a").selector()["matchExpressions"]
+def test_plans_beside_the_operator_are_checked_as_all_others() -> None:
+    """The RFC's own examples live in its namespace, and so do policies for all namespaces."""
+    assert Scope().selector() == {}
+    [expression] = Scope("team-a").selector()["matchExpressions"]
     assert (expression["operator"], expression["values"]) == ("In", ["team-a"])
 
 
@@ -85,7 +85,7 @@ async def test_authorities_that_another_injects_are_left_alone(
         following = asyncio.create_task(found.run())
         try:
             await found.wait_synced()
-            registration = WebhookRegistration(client, found, Scope(namespace, namespace), namespace)
+            registration = WebhookRegistration(client, found, Scope(namespace), namespace)
             await registration.register(endpoint, None)
             await asyncio.wait_for(seen.wait(), 60)
             assert _trusted(found, namespace) is None

@@ -1,7 +1,8 @@
 """Tells the API server which requests to bring to the webhooks, again when someone changed that.
 
-Nothing here is asked with `failurePolicy: Fail`: whatever must hold while no one answers is a policy. Neither
-Pods nor the operator's own namespace ever come here, so that it can always start.
+Nothing here is asked with `failurePolicy: Fail`: whatever must hold while no one answers is a policy. Only
+our own kinds come here and never a Pod, so that the operator can always start: its own namespace need not be
+left out, and people keep plans there, and the policies for all namespaces.
 """
 
 import base64
@@ -41,17 +42,15 @@ VALIDATING: Final = _kind("ValidatingWebhookConfiguration")
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where requests come from: everywhere but home, or one namespace only."""
+    """Where requests come from: everywhere, or one namespace only."""
 
-    home: str
     only: str = ""
 
     def selector(self) -> dict[str, Any]:
+        if not self.only:
+            return {}
         name = "kubernetes.io/metadata.name"
-        expressions = [{"key": name, "operator": "NotIn", "values": [self.home]}]
-        if self.only:
-            expressions = [{"key": name, "operator": "In", "values": [self.only]}]
-        return {"matchExpressions": expressions}
+        return {"matchExpressions": [{"key": name, "operator": "In", "values": [self.only]}]}
 
 
 class WebhookRegistration:
