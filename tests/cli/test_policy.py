@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+from support.cluster import ClusterInTest
 from support.command import Ran, hibernator
 from support.pages import blocks
+from support.plan_scenes import PlanScene, noop, plan
 
 GUIDE = {block.name: block.text for block in blocks("docs/guides/exception-policies.md", "yaml")}
 
@@ -42,6 +44,24 @@ def test_who_is_on_call_learns_that_no_one_has_to_agree(tmp_path: Path) -> None:
     ran = hibernator("policy", "explain", *files, "--requester", "dora", "--role", "on-call")
     said = "no approval is needed, because it only wakes workloads, it lasts at most 4h, dora is in"
     assert said in ran.out
+
+
+def test_policies_of_the_cluster_are_those_of_the_exceptions_own_namespace(
+    crds: ClusterInTest, namespace: str, tmp_path: Path
+) -> None:
+    scene = PlanScene(crds, namespace)
+    scene.create(plan(noop("drill")))
+    policy = {"planSelector": {"matchLabels": {}}, "require": {"roles": ["manager"]}}
+    kind = {"apiVersion": "hibernator.ardikabs.com/v1alpha1", "kind": "ExceptionPolicy"}
+    scene.apply(kind | {"metadata": {"name": "all"}, "spec": policy})
+    text = GUIDE["late.yaml"].replace("name: checkout", "name: nights")
+    (tmp_path / "late.yaml").write_text(text.replace("spec:", f"  namespace: {namespace}\nspec:", 1), "utf-8")
+    place = ("-n", "default", f"--kubeconfig={crds.kubeconfig}")
+    ran = hibernator("policy", "explain", "-f", tmp_path / "late.yaml", *place)
+    assert (ran.code, ran.out.splitlines()) == (
+        0,
+        [f"{namespace}/late-release", "  all: matches.", "    manager must agree."],
+    )
 
 
 def test_validate_says_who_will_have_to_agree(tmp_path: Path) -> None:

@@ -11,7 +11,11 @@ from hibernator.cli.offline.commands import Files as Filenames
 from hibernator.cli.options import ClusterOptions, spread
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hibernator.api.scheduleexception import ScheduleException
     from hibernator.cli.offline.governed import Files
+    from hibernator.cli.offline.loading.documents import Document
 
 app = group("Show what ExceptionPolicies require of an exception, and test them.")
 
@@ -57,42 +61,50 @@ def explain(
         raise CliError(
             "The files have no ScheduleException that can be read.", hint="See `hibernator validate`."
         )
-    if not files.policies:
-        files = _of_cluster(files, place)
     moment = now(place.kubeconfig)
-    for exception in files.exceptions:
+    asked = [(files, one) for one in files.exceptions]
+    for seen, exception in asked if files.policies else _in_cluster(loaded.documents, home, place):
         who = Person(user or requester(exception), roles=frozenset(role or ()))
         out.line(f"{exception.metadata.namespace}/{exception.metadata.name}")
-        for line in explained(files, exception, who, moment):
+        for line in explained(seen, exception, who, moment):
             out.line(line)
-        if not files.policies:
+        if not seen.policies:
             out.line("  There is no policy.")
 
 
-def _of_cluster(files: "Files", place: ClusterOptions) -> "Files":
-    """The same with what the cluster has, as far as the user may see it."""
+def _in_cluster(
+    documents: "Sequence[Document]", home: str, place: ClusterOptions
+) -> "list[tuple[Files, ScheduleException]]":
+    """The exceptions of the files, each with what the cluster has in its namespace."""
     import dataclasses
 
     from hibernator.api.hibernateplan import PLANS
+    from hibernator.api.scheduleexception import EXCEPTIONS
+    from hibernator.cli.offline.governed import files_of
     from hibernator.cli.policies_seen import policies_seen
 
-    async def ask(session: Session) -> "Files":
-        from msgspec.structs import replace
-
-        near = session.namespace
-        seen = await policies_seen(session.client, near, files.home)
+    async def there(session: Session, files: "Files", near: str) -> "Files":
+        seen = await policies_seen(session.client, near, home)
         if seen.hidden:
             typer.echo(
-                f"note: you may not see the policies of {files.home}; they may be about this namespace, too.",
-                err=True,
+                f"note: you may not see the policies of {home}; they may be about {near}, too.", err=True
             )
         plans = await session.client.list(PLANS, near)
-        exceptions = tuple(
-            replace(one, metadata=replace(one.metadata, namespace=near)) for one in files.exceptions
-        )
+        ours = {one.metadata.name for one in files.exceptions if one.metadata.namespace == near}
+        filed = await session.client.list(EXCEPTIONS, near)
         return dataclasses.replace(
-            files, policies=seen.policies, plans=tuple(plans), exceptions=exceptions, labels=seen.labels
+            files,
+            policies=seen.policies,
+            plans=(*files.plans, *plans),
+            exceptions=(*files.exceptions, *(one for one in filed if one.metadata.name not in ours)),
+            labels=seen.labels,
         )
+
+    async def ask(session: Session) -> "list[tuple[Files, ScheduleException]]":
+        files = files_of(documents, home, session.namespace)
+        spaces = sorted({one.metadata.namespace for one in files.exceptions})
+        found = {near: await there(session, files, near) for near in spaces}
+        return [(found[one.metadata.namespace], one) for one in files.exceptions]
 
     return talk(ask, place, role="hibernator-auditor")
 

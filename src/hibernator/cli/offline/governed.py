@@ -68,12 +68,15 @@ class Files:
         return demands(exception, self.plan_of(exception), self.policies, case, now)
 
 
-def files_of(documents: Sequence[Document], home: str = HOME) -> Files:
-    """What of the documents can be read; `validate` says what is wrong with the others."""
+def files_of(documents: Sequence[Document], home: str = HOME, near: str = "default") -> Files:
+    """What of the documents can be read; `validate` says what is wrong with the others.
+
+    What names no namespace is in the one that is `near`.
+    """
     return Files(
-        tuple(_all(documents, "ExceptionPolicy", ExceptionPolicy)),
-        tuple(_all(documents, "HibernatePlan", HibernatePlan)),
-        tuple(_all(documents, "ScheduleException", ScheduleException)),
+        tuple(_all(documents, "ExceptionPolicy", ExceptionPolicy, near)),
+        tuple(_all(documents, "HibernatePlan", HibernatePlan, near)),
+        tuple(_all(documents, "ScheduleException", ScheduleException, near)),
         home,
     )
 
@@ -105,11 +108,12 @@ def foretold_of(documents: Sequence[Document], now: Instant) -> Iterator[tuple[s
             yield key, bool(asked.problems or asked.needs), f"{key}: {said}"
 
 
-def _all(documents: Sequence[Document], kind: str, wanted: type[T]) -> Iterator[T]:
+def _all(documents: Sequence[Document], kind: str, wanted: type[T], near: str) -> Iterator[T]:
     for document in documents:
         if document.is_a(kind):
             try:
                 found = msgspec.convert(without_nulls(document.value), wanted)
             except msgspec.ValidationError:
                 continue
-            yield replace(found, metadata=replace(found.metadata, namespace=document.namespace))
+            namespace = found.metadata.namespace or near
+            yield replace(found, metadata=replace(found.metadata, namespace=namespace))
