@@ -150,7 +150,7 @@ def _amounts(found: tuple[Change, ...]) -> str:
     amounts = [
         f"{_hours(hours)} asleep {word}" for hours, word in ((asleep, "gained"), (awake, "lost")) if hours
     ]
-    return ", ".join(amounts) or "nothing, the plan sleeps at the same times without it"
+    return ", ".join(amounts) or "nothing, the plan sleeps the same way without it"
 
 
 def _hours(hours: float) -> str:

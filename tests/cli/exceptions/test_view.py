@@ -90,7 +90,7 @@ def test_one_that_is_over_is_drawn_as_it_was() -> None:
 
 def test_one_that_changes_nothing_says_so() -> None:
     drawn = shown(type="extend", windows=hours("01:00", "05:00", ["Tuesday"]))
-    told = "What changes (Europe/Berlin): nothing, the plan sleeps at the same times without it"
+    told = "What changes (Europe/Berlin): nothing, the plan sleeps the same way without it"
     assert (told in drawn, picture(drawn)) == (True, [])
 
 
