@@ -127,6 +127,8 @@ def test_a_recent_log_in_must_be_proved(auth_time: object, is_good: bool) -> Non
         ({"groups": "not staff"}, Rules(required=(("groups", "staff"),)), "claim"),
         ({}, Rules(username_claim="upn"), "claim"),
         ({"upn": 7}, Rules(username_claim="upn"), "claim"),
+        ({"upn": "system:admin"}, Rules(username_claim="upn", username_prefix="-"), "claim"),
+        ({"upn": "alice\nbob"}, Rules(username_claim="upn"), "claim"),
     ],
 )
 def test_who_may_not_come_in_is_told_why(claims: dict[str, Any], rules: Rules, reason: str) -> None:
@@ -179,9 +181,10 @@ def test_groups_are_those_of_kube_apiserver(found: object, groups: tuple[str, ..
     assert identity(changed(groups=found), rules, ISSUER).groups == groups
 
 
-def test_a_group_of_kubernetes_itself_cannot_be_claimed() -> None:
+def test_a_group_of_kubernetes_itself_cannot_be_claimed_nor_two_in_one() -> None:
     rules = Rules(groups_claim="groups")
-    assert identity(changed(groups=["system:masters", "ops"]), rules, ISSUER).groups == ("ops",)
+    odd = ["system:masters", "a\nadmins", f"cn={'x' * 254}"]
+    assert identity(changed(groups=[*odd, "ops"]), rules, ISSUER).groups == ("ops",)
 
 
 @pytest.mark.parametrize(

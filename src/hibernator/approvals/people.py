@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # commands do without the cache
 _log = structlog.get_logger()
 
 MOST_GROUPS: Final = 64
+LONGEST_GROUP: Final = 256
 LONGEST_CLAIM: Final = 254
 _WORD: Final = re.compile(r"[^\s,\[\]\"']+")
 _SPACE: Final = re.compile(r"[\t\n\f\r ]")  # what CEL takes for one
@@ -133,8 +134,12 @@ class Directory:
 
 
 def own_groups(groups: Iterable[str]) -> tuple[str, ...]:
-    """The groups that a role may go by: those of Kubernetes itself are everyone's."""
-    return tuple(group for group in groups if not group.startswith("system:"))[:MOST_GROUPS]
+    """The groups that a role may go by. Those of Kubernetes itself are everyone's; some fit into no entry."""
+    return tuple(
+        group
+        for group in groups
+        if not group.startswith("system:") and len(group) <= LONGEST_GROUP and group.isprintable()
+    )[:MOST_GROUPS]
 
 
 def addresses(extra: Mapping[str, Sequence[str]]) -> dict[str, str]:

@@ -171,11 +171,13 @@ def _username(claims: Claims, rules: Rules, issuer: str) -> str:
         words = f"The provider does not say {rules.username_claim}, which is the user name here."
         raise LoginRefusedError("claim", words, _ADMIN)
     prefix = rules.username_prefix
-    if prefix == "-":
-        return found
     if not prefix and rules.username_claim != "email":
         prefix = f"{issuer}#"
-    return prefix + found
+    username = found if prefix == "-" else prefix + found
+    if username.startswith("system:") or not username.isprintable():
+        words = f"The {rules.username_claim} that the provider says cannot be the name of a person here."
+        raise LoginRefusedError("claim", words, _ADMIN)
+    return username
 
 
 def _groups(claims: Claims, rules: Rules) -> tuple[str, ...]:
