@@ -14,7 +14,7 @@ from hibernator.controllers.journal_audit import events
 from hibernator.decisions.hibernateplan_case import RETRY
 from hibernator.decisions.hibernateplan_change import RESUMED, retried, suspended
 from hibernator.decisions.journal import CHANGED_BY, RETRIED_BY, author
-from hibernator.decisions.planrequest import CARRIED_OUT, KEPT, Decision, Seen, decide
+from hibernator.decisions.planrequest import CARRIED_OUT, KEPT, RECORD_SECONDS, Decision, Seen, decide
 from hibernator.decisions.scheduleexception_request import REQUESTED_BY
 
 NOW = Instant("2026-03-02T08:00:00Z")
@@ -191,10 +191,19 @@ def test_what_is_finished_stays_for_an_hour_and_then_goes() -> None:
     done = after(asked := request(), look(asked, plan()))
     waits = look(done, None, NOW + TimeDelta(minutes=59))
     assert waits == Decision(after=60.0)
-    assert look(done, None, NOW + KEPT).over
+    numbers = frozenset(entry.number for entry in done.status.journal)
+    assert decide(Seen(request=done, recorded=numbers), NOW + KEPT).over
     going = {"name": "dev-r-1", "uid": "r-1", "deletionTimestamp": "2026-03-02T08:00:00Z"}
     metadata = msgspec.convert(going, type(asked.metadata))
     assert look(msgspec.structs.replace(asked, metadata=metadata), plan()) == Decision()
+
+
+def test_what_the_audit_trail_does_not_have_yet_stays() -> None:
+    done = after(asked := request(), look(asked, plan()))
+    first, *_ = (entry.number for entry in done.status.journal)
+    late = NOW + KEPT + TimeDelta(hours=24)
+    assert decide(Seen(request=done), late) == Decision(after=RECORD_SECONDS)
+    assert decide(Seen(request=done, recorded=frozenset({first})), late) == Decision(after=RECORD_SECONDS)
 
 
 @given(st.lists(st.tuples(st.integers(0, 7), st.booleans(), st.sampled_from(("", "suspend", "resume")))))

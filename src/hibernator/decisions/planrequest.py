@@ -34,6 +34,7 @@ from hibernator.schedule.spoken import shown
 CARRIED_OUT: Final = f"{DOMAIN}/carried-out"  # on a plan: the uids of requests, the newest first
 PATIENCE: Final = TimeDelta(minutes=10)  # an operator that was away does not change a plan hours later
 KEPT: Final = TimeDelta(hours=1)
+RECORD_SECONDS: Final = 10.0  # how often the audit trail is asked before it goes
 _REMEMBERED: Final = 16
 
 Reason = Literal[
@@ -83,6 +84,8 @@ def decide(seen: Seen, now: Instant) -> Decision:
         return Decision()
     if finished := request.status.finished_at:
         ends = Instant(finished) + KEPT
+        if now >= ends and not all(entry.number in seen.recorded for entry in request.status.journal):
+            return Decision(after=RECORD_SECONDS)
         return Decision(over=now >= ends, after=seconds_until(ends, now))
     plan = seen.plan
     if plan is None or plan.metadata.uid != request.spec.plan.uid:
