@@ -31,7 +31,12 @@ def test_days_are_whole_days_and_moments_have_an_offset() -> None:
         ("[{away: a, deputy: b, from: 2026-03-02, until: 2026-03-01}]", "until must be after from"),
         ("[{away: a@b.c, deputy: A@b.c, from: 2026-03-01, until: 2026-03-01}]", "name another person"),
         ("[{away: 7, deputy: b, from: 2026-03-01, until: 2026-03-01}]", "must be an address or a user name"),
-        ("[{away: a, deputy: b, from: 9999-12-31, until: 9999-12-31}]", "from must be a day from 2000"),
+        (
+            "[{away: a, deputy: b, from: 9999-12-31, until: 9999-12-31}]",
+            "from must be a day from 2000 to 2199",
+        ),
+        ("[{away: a, deputy: b, from: 2199-12-31, until: 2200-01-01}]", "until must be a day from 2000"),
+        ("[{away: a, deputy: b, from: 1999-12-31, until: 2000-01-01}]", "from must be a day from 2000"),
         ("[", "is no YAML"),
     ],
 )
@@ -39,6 +44,14 @@ def test_a_mistake_is_said_with_the_field_and_the_fix(text: str, sentence: str) 
     with pytest.raises(DeputiesError, match=sentence) as error:
         read_deputies(text)
     assert DEPUTIES in str(error.value)
+
+
+def test_there_may_be_five_hundred_deputies_until_the_end_of_2199() -> None:
+    entry = "- {away: a, deputy: b, from: 2000-01-01, until: 2199-12-31}\n"
+    found = read_deputies(entry * 500)
+    assert (len(found), found[0].until) == (500, Instant.from_utc(2200, 1, 1))
+    with pytest.raises(DeputiesError, match="at most 500 entries"):
+        read_deputies(entry * 501)
 
 
 def test_a_deputy_has_the_address_and_the_listed_roles_of_the_one_who_is_away() -> None:

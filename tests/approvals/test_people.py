@@ -114,7 +114,9 @@ def test_of_what_came_with_a_log_in_the_addresses_are_kept() -> None:
         "odd": ["two words@company.com", "line\nmail=x@company.com"],
     }
     assert addresses(extra) == {"mail": "a=b+c@company.com other@company.com"}
+    assert [len(addresses({"x": [one + "@b.c"]})) for one in ("x" * 250, "x" * 251)] == [1, 0]
     assert own_groups(["system:authenticated", "leads"]) == ("leads",)
+    assert len(own_groups(map(str, range(65)))) == 64
 
 
 def test_every_address_of_a_log_in_tells_two_of_the_same_person() -> None:
