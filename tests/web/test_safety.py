@@ -49,6 +49,10 @@ def test_only_a_page_of_ours_may_change_something(sent: dict[str, str], ours: bo
         ("::ffff:10.0.0.1", "2001:db8::1", "2001:db8::1"),
         ("fd00::1", "203.0.113.9", "203.0.113.9"),
         ("", "203.0.113.9", ""),
+        ("10.0.0.1", "1.2.3.4, 203.0.113.9:51234", "203.0.113.9"),  # Azure's gateway, for one
+        ("10.0.0.1", "[2001:db8::1]:443", "2001:db8::1"),
+        ("10.0.0.1", "203.0.113.9:evil", "10.0.0.1"),
+        ("10.0.0.1", "[evil]:1", "10.0.0.1"),
     ],
 )
 def test_an_address_is_believed_only_from_our_proxies(peer: str, header: str, expected: str) -> None:
