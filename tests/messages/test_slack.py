@@ -125,6 +125,16 @@ async def test_a_lost_or_old_message_is_posted_anew_and_only_once(desk: Desk) ->
     assert desk.slack.conversation(BOB) == []  # nobody is told anew of what is over
 
 
+async def test_a_message_that_can_no_longer_be_changed_is_replaced(desk: Desk) -> None:
+    channel = desk.channel()
+    first = await channel.send(letter(), "x")
+    desk.slack.troubles.append({"error": "edit_window_closed"})
+    second = await channel.send(letter(), first)
+    [message] = desk.slack.conversation(BOB)
+    assert second.endswith(message["ts"])
+    assert second != first
+
+
 async def test_rates_outages_and_a_revoked_token_wait_and_heal(desk: Desk) -> None:
     channel = desk.channel()
     desk.slack.troubles.append({"error": "ratelimited", "after": 17})

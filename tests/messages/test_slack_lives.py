@@ -247,3 +247,14 @@ async def test_neither_a_lost_nor_a_slow_answer_to_one_keeps_the_others_waiting(
         await run.settle()
         await post.settle()
         assert [len(known(one)) for one in everybody] == [2, 2, 2]
+
+        slack.troubles.append({"error": "msg_too_long"})
+        await decide(post.client, clock, scene, CAROL, "approve")
+        await run.settle()
+        await clock.advance(10)  # one message a second in a conversation
+        votes = [f"✓ {CAROL}" in str(known(one)[0]["blocks"]) for one in everybody]
+        assert sorted(votes) == [False, True, True]  # a change was refused; the next is made all the same
+        await decide(post.client, clock, scene, BOB, "reject", "Not in the freeze.")
+        await run.settle()
+        await clock.advance(10)
+        assert [known(one)[0]["text"].partition(":")[0] for one in everybody] == ["❌ Exception rejected"] * 3

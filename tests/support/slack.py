@@ -234,6 +234,10 @@ class LoopbackSlack:
                 return {"channel": args["channel"], "ts": args["ts"]}
         raise ProblemError("message_not_found")
 
+    def _chat_delete(self, args: dict[str, Any]) -> dict[str, Any]:
+        self._in(args)[:] = [one for one in self._in(args) if one["ts"] != args["ts"]]
+        return {"channel": args["channel"], "ts": args["ts"]}
+
     def _chat_postephemeral(self, args: dict[str, Any]) -> dict[str, Any]:
         self._in(args)
         if args["channel"] != f"D{args['user'][1:]}":

@@ -55,7 +55,7 @@ class SentMessage(Model):
     first_sent_at: Annotated[
         datetime | None, says("When the channel took it first; what is edited keeps this.")
     ] = None
-    attempts: Annotated[int, says("How often it was tried.", format="int32")] = 0
+    attempts: Annotated[int, says("How often it was tried since it was last sent.", format="int32")] = 0
     next_attempt_at: Annotated[
         datetime | None, says("When it is tried again; absent when it was sent, or cannot be.")
     ] = None

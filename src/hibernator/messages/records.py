@@ -121,7 +121,9 @@ def claimed(
     """About to be sent, with the link that is in it."""
     tried = replace(
         record,
-        attempts=record.attempts + 1,
+        attempts=1
+        if record.sent_at
+        else record.attempts + 1,  # an edit is tried anew, however many went before
         sent_at=None,
         next_attempt_at=whole_second(now.add(seconds=CLAIM_SECONDS)),
     )
@@ -143,10 +145,16 @@ def failed(
     again: Instant | None,
     now: Instant,
     reason: str = "",
+    *,
+    is_there: bool = False,
 ) -> ApprovalDeliveryStatus:
-    """Not sent; without `again` it never will be. `reason` is that of the condition, where it has its own."""
+    """Not sent; without `again` it never will be. `reason` is that of the condition, where it has its own.
+
+    What `is_there` as it was before is changed when there is something else to say.
+    """
     later = whole_second(again) if again else None
-    tried = replace(record, next_attempt_at=later, error=why[:_LONGEST_ERROR])
+    at = whole_second(now) if is_there else record.sent_at
+    tried = replace(record, sent_at=at, next_attempt_at=later, error=why[:_LONGEST_ERROR])
     return _judged(_with(status, tried), now, reason)
 
 

@@ -67,6 +67,7 @@ class Done:
     again: Instant | None = None
     everyone: bool = False  # whether the channel takes nothing at all now
     told: bool = False  # whether it says itself how long that lasts
+    is_there: bool = False  # whether only a change was refused of what was sent before
     id: str = ""  # under which it is there
     reason: str = ""  # of the condition, where it is for an administrator to mend
 
@@ -75,7 +76,7 @@ class Done:
     ) -> ApprovalDeliveryStatus:
         if self.result == "sent":
             return sent(status, record, now)
-        return failed(status, record, self.why, self.again, now, self.reason)
+        return failed(status, record, self.why, self.again, now, self.reason, is_there=self.is_there)
 
 
 class Sender:
@@ -123,7 +124,7 @@ class Sender:
         try:
             message_id = await channel.send(letter, record.id, again=record.attempts > 1)
         except RefusedError as error:
-            return Done("refused", str(error))
+            return Done("refused", str(error), is_there=channel.edits and record.first_sent_at is not None)
         except AwayError as error:
             wait = error.after or backoff(record.attempts - 1, first=FIRST_WAIT, longest=LONGEST_WAIT)
             again = self._means.clock.now().add(seconds=wait)

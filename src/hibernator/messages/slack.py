@@ -35,15 +35,8 @@ _POSTS: Final = ("chat.postMessage",)
 _EDITS: Final = ("chat.update",)
 _TWICE: Final = "own messages cannot be read; one may be posted twice"
 _NO_THREAD: Final = frozenset({"cannot_reply_to_message", "message_not_found", "thread_not_found"})
-_LOST: Final = frozenset(
-    {
-        "cant_update_message",
-        "channel_not_found",
-        "edit_window_closed",
-        "message_not_found",
-        "thread_not_found",
-    }
-)
+_FIXED: Final = frozenset({"cant_update_message", "edit_window_closed"})
+_LOST: Final = _FIXED | {"channel_not_found", "message_not_found", "thread_not_found"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,12 +212,19 @@ class Slack:
                 "chat.update", _body(shown, mark) | {"channel": place.channel, "ts": place.ts}
             )
         except SlackError as error:
+            if error.code in _FIXED:
+                await self._remove(place)
             if error.code in _LOST:
                 return False
             if error.code == "invalid_blocks" and shown.has_picture:
                 raise UnreadyError from error
             raise RefusedError(f"Slack does not change the message: {error.code}") from error
         return True
+
+    async def _remove(self, place: Place) -> None:
+        """Leave no question behind that shows what is no longer so, if Slack lets it go."""
+        with suppress(SlackError):
+            await self._api.call("chat.delete", {"channel": place.channel, "ts": place.ts})
 
     async def _find(self, channel: str, thread: Place | None, mark: str, after: str) -> Place | None:
         """The message with this mark that was posted after another."""

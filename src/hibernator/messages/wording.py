@@ -62,7 +62,9 @@ def wording(letter: Letter) -> Wording:
 
 def plain(text: str) -> str:
     """Text of a person on one line, without what cannot be seen."""
-    seen = "".join(" " if char.isspace() else char for char in text if _is_visible(char))
+    seen = text
+    if not text.isprintable():  # most of all texts are
+        seen = "".join(" " if char.isspace() else char for char in text if _is_visible(char))
     return _fitted(" ".join(seen.split()), _LONGEST_LINE)
 
 

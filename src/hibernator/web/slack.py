@@ -5,6 +5,7 @@ process dies in between is lost; its message still has its buttons.
 """
 
 import asyncio
+import hashlib
 import json
 from collections import OrderedDict
 from typing import Any, Final
@@ -29,6 +30,7 @@ _MOST_WAITING: Final = 200
 _LONGEST_STAMP: Final = 12
 OK: Final = 200
 BUSY: Final = 503
+_REPLAY: Final = "slack_replay"
 _WORKERS: Final = 8
 _KEPT: Final = 600.0  # seconds for which a signature is remembered: longer than one is taken
 _MOST_KEPT: Final = 10_000
@@ -43,7 +45,7 @@ class Interactions:
         self._site = site
         self._clicks = clicks
         self._waiting: asyncio.Queue[dict[str, Any]] = asyncio.Queue(_MOST_WAITING)
-        self._used: OrderedDict[str, float] = OrderedDict()
+        self._used: OrderedDict[str, float] = OrderedDict()  # signatures and bodies, and until when
 
     def routes(self) -> list[BaseRoute]:
         if not self._site.settings.slack_signing_secret_file:
@@ -68,7 +70,10 @@ class Interactions:
         body = await request.body()
         if _is_check(body):
             return Response(status_code=OK)
-        if trouble := await self._trouble(body, request):
+        trouble, seen = await self._trouble(body, request), hashlib.sha256(body).hexdigest()
+        if trouble in {"", _REPLAY} and seen in self._used and "x-slack-retry-num" in request.headers:
+            return Response(status_code=OK)  # it was taken, and only our answer did not arrive
+        if trouble:
             self._site.metrics.count(REFUSALS, trouble)
             _log.warning("slack request refused", reason=trouble, address=request.state.address)
             return JSONResponse({"error": trouble}, 401)
@@ -76,7 +81,10 @@ class Interactions:
             payload = json.loads(parse_qs(body.decode())["payload"][0])
         except (ValueError, KeyError, RecursionError):
             return JSONResponse({"error": "payload"}, 400)
-        return self.take(payload)
+        taken = self.take(payload)
+        if taken.status_code == OK:
+            self._remember(seen)
+        return taken
 
     def take(self, payload: object) -> Response:
         """Acknowledge a payload, and decide it later."""
@@ -98,13 +106,16 @@ class Interactions:
         verifier = SignatureVerifier(await asyncio.to_thread(secret, path), _Now(self._site.clock))
         if not _is_plain(body, stamp, signature) or not verifier.is_valid(body, stamp, signature):
             return "slack_signature"
-        now = self._site.clock.monotonic()
-        while self._used and (next(iter(self._used.values())) < now or len(self._used) > _MOST_KEPT):
-            self._used.popitem(last=False)
         if signature in self._used:
-            return "slack_replay"
-        self._used[signature] = now + _KEPT
+            return _REPLAY
+        self._remember(signature)
         return ""
+
+    def _remember(self, one: str) -> None:
+        now = self._site.clock.monotonic()
+        self._used[one] = now + _KEPT
+        while next(iter(self._used.values())) < now or len(self._used) > _MOST_KEPT:
+            self._used.popitem(last=False)
 
 
 def _is_check(body: bytes) -> bool:

@@ -278,7 +278,8 @@ def _origin(payload: dict[str, Any]) -> Origin | None:
     """Where and on what a person clicked; None for everything that decides nothing."""
     match payload.get("type"):
         case "block_actions":
-            action = next(iter(payload.get("actions") or ()), None)
+            actions = payload.get("actions")
+            action = actions[0] if isinstance(actions, list) and actions else None
             if _at(action, "action_id") not in {APPROVE, REJECT}:
                 return None
             asked = read_value(_at(action, "value")) or Asked("", "")
