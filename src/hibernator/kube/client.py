@@ -137,8 +137,11 @@ class Client:
                 raise Unavailable(
                     f"the API server did not answer with a list: {error}", request=path
                 ) from error
+            more = page.next
+            del body  # of a long list no more than a page is held: not the last one while the next is coming
             yield page
-            if not (more := page.next):
+            del page
+            if not more:
                 return
 
     async def list(

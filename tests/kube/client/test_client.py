@@ -1,6 +1,7 @@
 """Each verb on the real API server."""
 
 import asyncio
+import gc
 from collections.abc import Mapping
 
 import pytest
@@ -11,7 +12,8 @@ from hibernator.api.kind import Kind
 from hibernator.api.meta import Object, ObjectMeta
 from hibernator.kube.client import Client
 from hibernator.kube.errors import AlreadyExists, Conflict, Gone, Invalid, NotFound, Undecodable
-from hibernator.kube.wire import Added, BrokenEvent, Deleted, Modified
+from hibernator.kube.transport import Call
+from hibernator.kube.wire import Added, BrokenEvent, Deleted, Modified, Page
 from support.faultproxy import FaultProxy
 from support.faults import Answer, gone_in_watch
 from support.watching import watched
@@ -95,6 +97,24 @@ async def test_a_list_comes_in_pages_of_one_version(
     ]
     assert len({page.resource_version for page in pages}) == 1
     assert len(proxy.seen("GET", "limit=3")) == 3
+
+
+async def test_of_a_long_list_no_page_is_held_while_the_next_one_comes(
+    client: Client, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        await make(client, namespace, f"x{number}", {"app": "x"})
+    held: list[int] = []
+    send = client._open.send
+
+    async def counting(call: Call) -> bytes:
+        held.append(sum(isinstance(one, Page) for one in gc.get_objects()))
+        return await send(call)
+
+    monkeypatch.setattr(client._open, "send", counting)
+    async for page in client.pages(CONFIG_MAPS, namespace, limit=1, label_selector="app=x"):
+        del page
+    assert held == [held[0]] * 3
 
 
 async def test_a_list_can_be_narrowed(client: Client, namespace: str) -> None:

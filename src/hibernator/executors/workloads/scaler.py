@@ -187,6 +187,7 @@ async def _items(
                 and not is_finished(sort, found)
             ]
             check_count(len(items))
+            del page
     return items
 
 
@@ -199,6 +200,7 @@ async def _sleepers(client: Client, namespace: str, sorts: Iterable[Sort], job: 
                 mark = read_mark(found.metadata.annotations)
                 if item := _marked(mark, _key(sort, found), job, thing):
                     items.append(item)
+            del page
     by_kind = {(sort.kind.group, sort.kind.kind): sort for sort in sorts}
     for scaled in await _scaled_objects(client, namespace, LABEL):
         group, kind, name = _scales(scaled)
