@@ -24,13 +24,14 @@ async def why(scene: PlanScene, word: str, *options: str) -> Ran:
 
 
 async def test_a_sleeping_workload_names_its_plan_and_when_it_wakes(scene: PlanScene) -> None:
-    scene.create(workload(replicas=3))
+    scene.create(workload(replicas=3), workload(name="off", replicas=0))
     scene.create(plan(workloads("shop", scene.namespace)))
     async with scene.operator(ManualClock(EVENING)) as run:
         await run.until(lambda: scene.phase() == "Hibernated")
         told = await why(scene, "deploy/web")
         scene.create(workload(name="new", replicas=1))
         assert "  awake    It was woken, created or kept awake since" in (await why(scene, "deploy/new")).out
+        assert "  asleep   It bears no mark of this plan" in (await why(scene, "deploy/off")).out
     assert told.code == Exit.OK, told.err
     first, second, *rest = told.out.splitlines()
     assert first == f"Deployment {scene.namespace}/web has 0 replicas"

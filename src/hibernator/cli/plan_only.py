@@ -146,7 +146,7 @@ async def _absent(
             return CliError(f"{plan.metadata.name} has put no {wanted.word} to sleep.", hint=hint)
         return await not_found(session.client, wanted.sort.kind, [wanted.name], session.namespace)
     return CliError(
-        f"{wanted.word} does not sleep for {plan.metadata.name}: it is awake, or no workload of this plan.",
+        f"{wanted.word} does not sleep for {plan.metadata.name}: it is awake, slept before or not covered.",
         hint=f"See `hibernator why {wanted.word}{session.options}`.",
     )
 

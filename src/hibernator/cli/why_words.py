@@ -15,6 +15,10 @@ from hibernator.decisions.staying import FORCE_AWAKE
 from hibernator.decisions.timewindowscaler_case import CLAIMED
 from hibernator.schedule.spoken import shown_with_distance
 
+_ASLEEP_BEFORE = (
+    "It bears no mark of this plan: it was asleep before and stays so, unless a KEDA ScaledObject scales it."
+)
+
 
 def lines(sight: Sight, now: Instant, cluster: str = "") -> Iterator[str]:
     yield f"{sight.kind} {sight.namespace}/{sight.name} {_size(sight)}"
@@ -82,6 +86,8 @@ def _plan(sight: Sight, covering: Covering, now: Instant) -> Iterator[str]:
     yield from (f"  target   {message}" for message in _target_messages(sight, plan))
     if _should_sleep(sight, plan):
         yield f"  awake    {_awake_all_the_same(sight, plan, now)}"
+    elif plan.status.phase == "Hibernated" and not asleep and not sight.workload.replicas:
+        yield f"  asleep   {_ASLEEP_BEFORE}"
     for one in covering.exceptions:
         who = requester(one) or "an unknown user"
         reason = f": {one.spec.reason}" if one.spec.reason else ""
