@@ -114,7 +114,7 @@ async def test_a_developer_who_sees_one_namespace_only_is_told_of_its_plan(scene
     await asyncio.to_thread(scene.apply, *limited(scene))
     told = (await why(scene, "deploy/web", "--as", "dev")).out.splitlines()
     assert told[1:] == [
-        f"HibernatePlan {scene.namespace}/nights covers it, and is not looked at yet.",
+        f"HibernatePlan {scene.namespace}/nights covers it, and is not reconciled yet.",
         (
             f"You may not see which namespaces HibernatePlan {scene.namespace}/labels selects: "
             "it may cover it, too."

@@ -48,7 +48,7 @@ async def test_a_message_is_shown_and_a_test_is_sent(scene: Scene, sink: Sink) -
 
 async def test_how_far_a_sink_is_can_be_read(scene: Scene, sink: Sink) -> None:
     new = await scene.client.get(NOTIFICATIONS, "on-call", scene.namespace)
-    assert [line.split(":")[0].strip() for line in described(new)][1:] == ["not looked at yet"]
+    assert [line.split(":")[0].strip() for line in described(new)][1:] == ["not reconciled yet"]
     await scene.look()
     sink.answers = [(422, {}, "no"), (502, {}, "")]
     await scene.happens(scene.slept(1), scene.slept(2))

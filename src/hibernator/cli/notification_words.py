@@ -28,7 +28,7 @@ def described(one: HibernateNotification) -> Iterator[str]:
     status = one.status
     yield f"{one.metadata.namespace}/{one.metadata.name} sends {', '.join(one.spec.on_events)}"
     if status.observed_generation is None:
-        yield "  not looked at yet: the web process (`hibernator web`) sends its messages"
+        yield "  not reconciled yet: the web process (`hibernator web`) sends its messages"
         return
     plans = ", ".join(plan.name for plan in status.watched_plans) or "nothing"
     yield f"  {'selects':<13} {plans}"
