@@ -57,8 +57,10 @@ def test_a_log_event_is_constant_and_lower_case_with_its_values_as_fields() -> N
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node.args[0])}"
         for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and _is_log(node.func) and node.args and not _is_event(node.args[0])
+        for tree in [ast.parse(path.read_text())]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and _is_log(node.func) and node.args
+        if not _is_event(_value(tree, node.args[0]))
     ]
     assert found == []
 
@@ -100,7 +102,15 @@ def _is_log(function: ast.expr) -> bool:
     return ast.unparse(function.value).rpartition(".")[2].lstrip("_") in {"log", "logger"}
 
 
-def _is_event(argument: ast.expr) -> bool:
+def _value(tree: ast.Module, argument: ast.expr) -> ast.expr | None:
+    """What the argument stands for, if it is a constant of the module."""
+    if not isinstance(argument, ast.Name):
+        return argument
+    named = (one for one in tree.body if isinstance(one, ast.AnnAssign))
+    return next((one.value for one in named if ast.unparse(one.target) == argument.id), None)
+
+
+def _is_event(argument: ast.expr | None) -> bool:
     return (
         isinstance(argument, ast.Constant)
         and isinstance(argument.value, str)
