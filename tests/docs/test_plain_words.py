@@ -6,6 +6,7 @@ Users read strings of the code (help, errors, conditions, events, logs, metrics)
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -37,7 +38,7 @@ def test_no_string_of_the_code_is_a_riddle() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}: {riddle}"
         for path in SOURCES
-        for line, text in _strings(ast.parse(path.read_text()))
+        for line, text in _strings(_tree(path))
         for riddle in _riddles(text)
     ]
     assert found == []
@@ -57,7 +58,7 @@ def test_a_log_event_is_constant_and_lower_case_with_its_values_as_fields() -> N
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node.args[0])}"
         for path in SOURCES
-        for tree in [ast.parse(path.read_text())]
+        for tree in [_tree(path)]
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and _is_log(node.func) and node.args
         if not _is_event(_value(tree, node.args[0]))
@@ -76,6 +77,11 @@ def test_a_log_event_is_constant_and_lower_case_with_its_values_as_fields() -> N
 )
 def test_what_was_a_riddle_once_is_found(text: str) -> None:
     assert _riddles(text)
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
 
 
 def _riddles(text: str) -> list[str]:
