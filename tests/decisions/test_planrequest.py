@@ -137,6 +137,7 @@ def test_it_is_the_patch_of_the_command_with_the_person_as_its_author(
         ),
         (request(), plan(), 601, "TooOld", "within 10 minutes: nothing was changed. Ask again."),
         (request(until=PAST), plan(), 0, "UntilPast", "Mon 2026-03-02 08:59 Europe/Berlin is past"),
+        (request(until="2026-03-02T08:00:00Z"), plan(), 0, "UntilPast", "09:00 Europe/Berlin is past"),
         (request(), plan(**SUSPENDED), 0, "AlreadySuspended", "resume it first"),
         (request("Resume"), plan(), 0, "NotSuspended", "dev is not suspended"),
         (request("Resume"), plan(suspend=True, suspendUntil=PAST), 0, "NotSuspended", "dev is not suspended"),
@@ -161,6 +162,17 @@ def test_what_makes_no_sense_is_refused_with_a_sentence_and_changes_nothing(
     [notice] = decision.notices
     assert (notice.type, notice.reason, notice.message) == ("Warning", reason, status.message)
     assert (status.conditions[0].status, status.conditions[0].reason) == ("False", reason)
+
+
+def test_an_operator_that_is_back_after_ten_minutes_carries_it_out() -> None:
+    assert look(request(), plan(), age=TimeDelta(minutes=10)).change
+
+
+def test_a_plan_remembers_the_last_sixteen_requests() -> None:
+    many = " ".join(f"r-{number}" for number in range(2, 30))
+    change = look(request(), plan(metadata={"annotations": {CARRIED_OUT: many}})).change
+    assert change
+    assert change["metadata"]["annotations"][CARRIED_OUT].split() == [f"r-{one}" for one in range(1, 17)]
 
 
 def test_an_operator_that_died_after_the_patch_finds_out_and_does_not_repeat_it() -> None:
