@@ -33,7 +33,6 @@ _ALOUD: Final = frozenset({"reminder-half", "reminder-hour", "outcome", "cancell
 _LOOK_UPS: Final = ("users.lookupByEmail", "conversations.open")
 _POSTS: Final = ("chat.postMessage",)
 _EDITS: Final = ("chat.update",)
-_TWICE: Final = "own messages cannot be read; one may be posted twice"
 _NO_THREAD: Final = frozenset({"cannot_reply_to_message", "message_not_found", "thread_not_found"})
 _FIXED: Final = frozenset({"cant_update_message", "edit_window_closed"})
 _LOST: Final = _FIXED | {"channel_not_found", "message_not_found", "thread_not_found"}
@@ -244,7 +243,11 @@ class Slack:
                 page = await self._api.call(method, args | {"cursor": cursor or None}, optional=True)
             except SlackError as error:
                 if error.code not in _LOST:
-                    log.warning(_TWICE, channel=channel, code=error.code)
+                    log.warning(
+                        "own messages cannot be read; one may be posted twice",
+                        channel=channel,
+                        code=error.code,
+                    )
                 return await self._find(channel, None, mark, after) if thread else None
             for one in page["messages"]:
                 metadata = one.get("metadata") or {}
