@@ -21,8 +21,8 @@ def uploads(desk: Desk) -> int:
 
 async def test_a_picture_is_uploaded_once_and_shown_to_everybody_who_is_asked(desk: Desk) -> None:
     channel = desk.channel()
-    first = await channel.send(letter(), "x")
-    await channel.send(letter(recipient=CAROL), "y")
+    both = channel.send(letter(), "x"), channel.send(letter(recipient=CAROL), "y")
+    first, _ = await asyncio.gather(*both)
     for who in (BOB, CAROL):
         [block] = [one for one in desk.slack.conversation(who)[0]["blocks"] if one["type"] == "image"]
         assert block["alt_text"].startswith("The plan before and after: ")

@@ -8,6 +8,7 @@ has the same timeline in characters, too.
 import asyncio
 import json
 from typing import Final
+from weakref import WeakValueDictionary
 
 import aiohttp
 import structlog
@@ -17,6 +18,7 @@ from hibernator.messages.channel import AwayError
 from hibernator.messages.facts import Facts
 from hibernator.messages.painting import paint
 from hibernator.messages.slack_api import SlackApi, SlackError
+from hibernator.pictures.comparison import Comparison
 
 log = structlog.get_logger(__name__)
 
@@ -32,26 +34,27 @@ class Pictures:
         self._clock = clock
         self._ids: dict[tuple[object, ...], str] = {}  # by what the picture shows
         self._not_before = 0.0
-        self._turn = asyncio.Lock()
+        self._turns: WeakValueDictionary[tuple[object, ...], asyncio.Lock] = WeakValueDictionary()
 
     async def id_of(self, facts: Facts) -> str:
         """The id of the file that shows it; empty where there is nothing to draw, or nothing is taken."""
-        async with self._turn:  # or each of those who are asked at once would upload it
-            return await self._id_of(facts)
-
-    async def _id_of(self, facts: Facts) -> str:
         if not (facts.comparison and facts.changes) or self._clock.monotonic() < self._not_before:
             return ""
         shows = facts.uid, facts.hours, facts.changes
-        if shows not in self._ids:
-            try:
-                self._ids[shows] = await self._upload(await asyncio.to_thread(paint, facts.comparison))
-            except SlackError as error:
-                return self._without(error, _PAUSE)
-            except (AwayError, aiohttp.ClientError, TimeoutError) as error:
-                return self._without(error, getattr(error, "after", None) or _SHORT_PAUSE)
-            while len(self._ids) > _KEPT:
-                self._ids.pop(next(iter(self._ids)))
+        async with self._turns.setdefault(shows, asyncio.Lock()):  # or all who are asked at once upload it
+            return self._ids.get(shows) or await self._new(shows, facts.comparison)
+
+    async def _new(self, shows: tuple[object, ...], comparison: Comparison) -> str:
+        if self._clock.monotonic() < self._not_before:
+            return ""
+        try:
+            self._ids[shows] = await self._upload(await asyncio.to_thread(paint, comparison))
+        except SlackError as error:
+            return self._without(error, _PAUSE)
+        except (AwayError, aiohttp.ClientError, TimeoutError) as error:
+            return self._without(error, getattr(error, "after", None) or _SHORT_PAUSE)
+        while len(self._ids) > _KEPT:
+            self._ids.pop(next(iter(self._ids)))
         return self._ids[shows]
 
     def _without(self, error: Exception, seconds: float) -> str:
