@@ -258,3 +258,16 @@ def test_a_plan_is_ready_in_a_dry_run() -> None:
     drill.go("Asleep")
     assert ready(drill) == ("True", "DryRun")
     assert ready(drill, "Degraded") == ("False", "OperationalNormal")
+
+
+def test_a_plan_that_sleeps_is_not_ready_in_a_dry_run_which_wakes_nothing() -> None:
+    drill = Drill(spec("a"))
+    drill.go("Asleep")
+    drill.spec, drill.generation = spec("a", dryRun=True), 2
+    assert [run.operation for run in drill.look("Awake").runs] == ["Look"]
+    (said,) = (one for one in drill.status.conditions if one.type == "Ready")
+    assert (said.status, said.reason) == ("False", "DryRun")
+    assert said.message == "A dry run: what sleeps stays asleep until spec.dryRun is false."
+    drill.spec, drill.generation = spec("a"), 3
+    drill.go("Awake")
+    assert (drill.kept, ready(drill)) == (set(), ("True", "Awake"))

@@ -144,6 +144,9 @@ def _ready(summary: Summary) -> Verdict:
             return Verdict(READY, False, FALLING_ASLEEP, _doing(summary))
         case "Wake":
             return Verdict(READY, False, WAKING_UP, _doing(summary))
+    if summary.plan.spec.dry_run and summary.asleep:
+        message = "A dry run: what sleeps stays asleep until spec.dryRun is false."
+        return Verdict(READY, False, DRY_RUN, message)
     if summary.plan.spec.dry_run:
         return Verdict(READY, True, DRY_RUN, "A dry run: status.targets says what would happen.")
     if _is_broken(summary):
