@@ -133,6 +133,13 @@ def test_what_is_no_document_is_told(tmp_path: Path, content: bytes, complaint: 
     assert found.endswith(f": {complaint}")
 
 
+def test_a_template_is_told_to_be_rendered_first(tmp_path: Path) -> None:
+    file = tmp_path / "plan.yaml"
+    file.write_text("kind: HibernatePlan\nmetadata:\n  name: {{ .Values.name }}\n", encoding="utf-8")
+    (mistake,) = load([str(file)]).mistakes
+    assert mistake.problem.fix == "A template has to be rendered first, for example with `helm template`."
+
+
 def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
     file = tmp_path / "bom.yaml"
     file.write_bytes(b"\xef\xbb\xbf" + samples.text(samples.plan("a")).encode())

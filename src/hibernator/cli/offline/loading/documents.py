@@ -167,7 +167,7 @@ def _in_text(text: Text) -> Iterator[Document | Mistake]:
             continue  # `---` with nothing after it
         number += 1
         if isinstance(parsed, UnreadableError):
-            yield _unreadable(parsed, text.name, number)
+            yield _unreadable(parsed, text, number)
         else:
             yield from _expand(parsed, Position(text.name, number, line=parsed.line))
 
@@ -183,15 +183,14 @@ def _parse(text: str) -> Iterator[Parsed | UnreadableError]:
     yield from yaml_documents.read(text)
 
 
-def _unreadable(error: UnreadableError, file: str, number: int) -> Mistake:
+def _unreadable(error: UnreadableError, text: Text, number: int) -> Mistake:
+    fix = "Check the indentation, the colons and the quotes around this place."
+    lines = text.text.splitlines()
+    if error.line <= len(lines) and "{{" in lines[error.line - 1]:
+        fix = "A template has to be rendered first, for example with `helm template`."
     return Mistake(
-        Position(file, number, line=error.line, column=error.column),
-        Problem(
-            "",
-            None,
-            f"this is not valid YAML: {error}",
-            "Check the indentation, the colons and the quotes around this place.",
-        ),
+        Position(text.name, number, line=error.line, column=error.column),
+        Problem("", None, f"this is not valid YAML: {error}", fix),
     )
 
 
