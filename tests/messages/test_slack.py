@@ -125,6 +125,23 @@ async def test_a_lost_or_old_message_is_posted_anew_and_only_once(desk: Desk) ->
     assert desk.slack.conversation(BOB) == []  # nobody is told anew of what is over
 
 
+async def test_who_is_known_is_not_looked_up_again_because_slack_opens_no_conversation_now(
+    desk: Desk,
+) -> None:
+    desk.slack.limits["conversations.open"] = (0, 5.0)
+    channel, before = desk.channel(), len(desk.slack.calls)
+    assert channel.at_once == 4
+    with pytest.raises(AwayError, match="wait 5 seconds"):
+        await channel.send(letter(), "x")
+    assert channel.at_once == 1  # what Slack would refuse is not tried four times
+    del desk.slack.limits["conversations.open"]
+    await desk.clock.advance(5)
+    await channel.send(letter(), "x", again=True)
+    assert [method for method, _ in desk.slack.calls[before:]].count("users.lookupByEmail") == 1
+    await desk.clock.advance(60)
+    assert channel.at_once == 4
+
+
 async def test_a_message_that_can_no_longer_be_changed_is_replaced(desk: Desk) -> None:
     channel = desk.channel()
     first = await channel.send(letter(), "x")

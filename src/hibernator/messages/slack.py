@@ -25,6 +25,7 @@ log = structlog.get_logger(__name__)
 EVENT: Final = "hibernator_request"
 _KNOWN_FOR: Final = 24 * 3600.0  # seconds for which an address stands for the same user
 _APART: Final = 1.0  # seconds between two messages in a conversation
+_AT_ONCE: Final = 4
 _TRIES: Final = 3  # with the picture, a second apart
 _EDITABLE: Final = 30 * 24 * 3600.0
 _MOST_PAGES: Final = 5
@@ -86,7 +87,6 @@ class Slack:
     name: Final = "slack"
     room: str = ""
     edits: Final = True
-    at_once: Final = 4  # of a thousand, none waits for each answer to all before
 
     def __init__(self, api: SlackApi, clock: Clock, *, mode: Mode, team: str = "") -> None:
         self._api = api
@@ -94,9 +94,15 @@ class Slack:
         self._mode = mode
         self._team = team
         self._pictures = Pictures(api, clock)
+        self._users: dict[str, tuple[str, float]] = {}  # by mailbox, and until when
         self._conversations: dict[str, tuple[str, float]] = {}  # by mailbox, and until when
         self._sending: set[str] = set()  # the mailboxes to which a message is on its way
         self._next: dict[str, float] = {}  # when the conversation with a mailbox takes the next one
+
+    @property
+    def at_once(self) -> int:
+        """Of a thousand, none waits for each answer to all before; those that Slack would refuse do."""
+        return 1 if self._api.is_limited_lately else _AT_ONCE
 
     def id_of(self, delivery: ApprovalDelivery, topic: Topic) -> str:
         return mark_of(delivery.spec.request.uid, topic, delivery.spec.recipient)
@@ -177,16 +183,25 @@ class Slack:
             return known
         box = mailbox(recipient)
         try:
-            found = await self._api.call("users.lookupByEmail", {"email": box})
-            user = found["user"]
-            if trouble := trouble_with(user, self._team):
-                raise RefusedError(f"{recipient}: {trouble}")
-            opened = await self._api.call("conversations.open", {"users": user["id"]})
+            opened = await self._api.call("conversations.open", {"users": await self._user(recipient)})
         except SlackError as error:
+            self._users.pop(box, None)
             raise self._trouble(recipient, error) from error
         channel: str = opened["channel"]["id"]
         self._conversations[box] = channel, self._clock.monotonic() + _KNOWN_FOR
         return channel
+
+    async def _user(self, recipient: str) -> str:
+        """The id of a person; it is not asked for again where Slack only takes no more conversations now."""
+        box = mailbox(recipient)
+        user_id, until = self._users.get(box, ("", 0.0))
+        if self._clock.monotonic() < until:
+            return user_id
+        user = (await self._api.call("users.lookupByEmail", {"email": box}))["user"]
+        if trouble := trouble_with(user, self._team):
+            raise RefusedError(f"{recipient}: {trouble}")
+        self._users[box] = str(user["id"]), self._clock.monotonic() + _KNOWN_FOR
+        return str(user["id"])
 
     async def _edit(self, place: Place, letter: Letter, mark: str) -> bool:
         """Change what is there; False where there is nothing any more that can be changed."""
@@ -266,7 +281,8 @@ class Slack:
             except SlackError as error:
                 if error.code == "invalid_blocks" and shown.has_picture:
                     continue
-                self._conversations.pop(mailbox(letter.recipient), None)
+                for known in (self._users, self._conversations):
+                    known.pop(mailbox(letter.recipient), None)
                 raise self._trouble(letter.recipient, error) from error
         raise RefusedError(f"{letter.recipient}: Slack takes no message")
 

@@ -26,6 +26,7 @@ _SECONDS: Final = 20.0
 _REFUSED_WAIT: Final = 60.0  # between two tries with a token that Slack does not take
 _BEHIND: Final = 15.0  # seconds that all others wait behind the message that tries such a token again
 _LEAST_WAIT: Final = 1.0
+_LATELY: Final = 60.0
 _USUAL_WAIT: Final = 30.0  # where Slack asks to wait and does not say how long
 _LONGEST_WAIT: Final = 3600.0
 _TAKEN: Final = 200
@@ -100,6 +101,7 @@ class SlackApi:
         self._refused = ""  # the token that Slack does not take
         self._trying = ""  # whose message tries it again, while all others wait
         self._tried_at = 0.0
+        self._limited_until = 0.0
         metrics.set(ACCEPTED, 1, "bot")
 
     @property
@@ -117,6 +119,11 @@ class SlackApi:
         behind = _BEHIND if self._refused and self._trying not in {"", who} else 0.0
         everything = self._until.get("", 0.0) + behind
         return max(0.0, everything - now, *(self._until.get(one, 0.0) - now for one in methods))
+
+    @property
+    def is_limited_lately(self) -> bool:
+        """Whether Slack said a short time ago that it is asked too often."""
+        return self._clock.monotonic() < self._limited_until
 
     def try_with(self, who: str) -> bool:
         """Let this message find out when the token is taken again; False where another one does already."""
@@ -189,6 +196,7 @@ class SlackApi:
         code = str(data.get("error", "")) if isinstance(data, dict) else ""
         if status == _TOO_MANY or code in {"ratelimited", "rate_limited"}:
             seconds = _seconds(response.headers)
+            self._limited_until = self._clock.monotonic() + seconds + _LATELY
             return self._away(f"Slack asks to wait {seconds:g} seconds", seconds, method)
         if code in TOKEN_ERRORS and not (optional and code == "missing_scope"):
             more = f" ({data['needed']})" if isinstance(data, dict) and data.get("needed") else ""
