@@ -195,6 +195,11 @@ def test_an_exception_that_was_asked_for_in_time_does_not_begin_in_a_freeze_eith
     assert not asked(waiting, one, now=Instant.from_utc(2026, 2, 5)).problems
 
 
+def test_an_exception_that_is_over_begins_in_no_freeze() -> None:
+    one = policy(freeze=[{"firstDay": "2026-02-03", "lastDay": "2026-02-04"}], **MANAGER)
+    assert not asked(exception(**SHORT), one, now=Instant.from_utc(2026, 2, 3, 12)).problems
+
+
 def test_the_week_that_counts_is_the_one_in_which_an_exception_really_begins() -> None:
     """Otherwise one that waits for three weeks seems to have begun long ago, and another comes besides."""
     long: dict[str, Any] = {"validFrom": "2026-01-29T10:00:00Z", "validUntil": "2026-03-20T10:00:00Z"}

@@ -171,10 +171,11 @@ def within(windows: Iterable[OffHourWindow], spec: ScheduleExceptionSpec, timezo
 
 
 def _starts(spec: ScheduleExceptionSpec, zone: Zone, now: Instant) -> Iterator[int]:
-    """When it begins, and when each of its windows does; nothing begins before it is let through."""
+    """When it begins, and when each of its windows does, from now on: nothing begins once it is over."""
     lo, hi = from_datetime(spec.valid_from), from_datetime(spec.valid_until)
     first = max(lo, _ticks(now))
-    yield first
+    if first < hi:
+        yield first
     for window in spec.windows:
         yield from (start for start, _ in off_hours(window, zone).occurrences(lo, hi) if first <= start < hi)
 
