@@ -10,8 +10,9 @@ from the start of the command to the same moment.
 
 Then everybody in a role of a thousand is asked at once. Slack allows 50 look-ups of users a minute, and as
 many new conversations: *Slack's limit* is what that comes to. TEMPO makes Slack's minutes pass faster: at 20,
-a minute takes 3 s, so all that Slack lets through comes twenty times as fast as it ever will. Meanwhile,
-others are asked and decide, which shows whether anybody waits for the thousand.
+a minute takes 3 s, so all that Slack lets through comes twenty times as fast as it ever will. At 1, Slack's
+own pace, it takes twenty minutes. Meanwhile, others are asked and decide, which shows whether anybody waits
+for the thousand.
 """
 
 import asyncio
