@@ -26,7 +26,7 @@ EVERY_OPERATOR = {
     ),
     *("msgspec", "typing_extensions", "whenever", "yaml"),
     *("greenlet", "sqlalchemy"),
-    *("anyio", "click", "prometheus_client", "python_multipart", "starlette", "uvicorn"),
+    *("anyio", "click", "h11", "prometheus_client", "python_multipart", "starlette", "uvicorn"),
     "cryptography",
     *("markdown_it", "mdurl", "pygments", "rich", "structlog"),  # structlog takes the first four by itself
 }
