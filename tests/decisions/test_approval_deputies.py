@@ -96,6 +96,26 @@ def test_the_deputy_of_two_gives_way_to_the_one_who_comes_back() -> None:
     assert found(asked, approval(dave), approval(CAROL, 2)).state == "Approved"
 
 
+def test_it_does_not_matter_which_of_two_deputies_approves_first() -> None:
+    """Dave is the deputy of both who are away, frank of one: together they are enough."""
+    dave, frank = deputy(ERIN, deputy(CAROL)), deputy(CAROL, Person("frank", "frank@company.com"))
+    asked = request(TO_CAROL, Seat("email", "erin@company.com"))
+    for first, second in ((dave, frank), (frank, dave)):
+        yes = approval(first), approval(second, 2)
+        standing = found(asked, *yes)
+        assert standing.state == "Approved"
+        spoken = {vote.by.user: standing.behalf_of(vote) for vote in yes}
+        assert spoken == {"dave": "erin@company.com", "frank": "carol@company.com"}
+
+
+def test_a_deputy_speaks_for_whom_a_place_is_left() -> None:
+    """Bob fills the one place of carol, so dave approves for erin, whose role is asked for, too."""
+    bob = replace(BOB, roles=frozenset({"manager"}))
+    dave = deputy(replace(ERIN, roles=frozenset({"manager", "engineeringHead"})), deputy(CAROL))
+    standing = found(request(MANAGER, HEAD), approval(bob), approval(dave, 2))
+    assert standing.state == "Approved"
+
+
 def test_the_requester_is_no_ones_deputy_and_has_none() -> None:
     assert "cannot approve it" in refusal(request(TO_CAROL), approval(deputy(CAROL, ALICE)))
     allowed = request(TO_CAROL, own_allowed=True)

@@ -18,11 +18,13 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Literal
 
 import msgspec
 from whenever import Instant
 
+from hibernator.decisions.matching import matched
 from hibernator.decisions.person import Person, mailbox, same_human, same_voter, voices
 
 APPROVAL_TIMEOUT: Final = "ApprovalTimeout"
@@ -146,14 +148,12 @@ class Standing:
 
     def behalf_of(self, vote: Vote) -> str:
         """In whose place a deputy decided; empty for those who decided for themselves alone."""
-        if vote.verdict == "approve":
-            groups = _groups(self.request.places)
-            spoken = [_spoken(group, self.counted, self.request.requester) for group in groups]
-            voices = [voice for group in spoken for by, voice in group if by is vote]
-        else:
-            places = self.request.places
-            voices = [voice for voice in self._voices(vote) if _open_to(vote, voice, places)][:1]
-        return next((voice.email or voice.user for voice in voices if voice is not vote.by), "")
+        groups = _groups(self.request.places)
+        seated = [_seated(group, self.counted, self.request.requester) for group in groups]
+        heard = [voice for group in seated for by, voice in group.values() if by is vote]
+        able = (voice for voice in self._voices(vote) if _open_to(vote, voice, self.request.places))
+        spoken = heard or [*islice(able, 1)]
+        return next((voice.email or voice.user for voice in spoken if voice is not vote.by), "")
 
     def _voices(self, vote: Vote) -> Iterator[Person]:
         return voices(vote.by, vote.at, self.request.requester)
@@ -295,42 +295,34 @@ def _groups(places: Iterable[Seat]) -> tuple[tuple[Seat, ...], ...]:
 
 def _filled(request: Request, votes: Sequence[Vote]) -> dict[Seat, Vote]:
     """As many places as can be filled, in each group on its own."""
-    filled: dict[Seat, Vote] = {}
-    for group in _groups(request.places):
-        filled |= _filled_group(group, _spoken(group, votes, request.requester))
-    return filled
+    groups = (_seated(group, votes, request.requester) for group in _groups(request.places))
+    return {place: vote for group in groups for place, (vote, _) in group.items()}
 
 
-def _spoken(
+def _seated(
     places: Sequence[Seat], votes: Iterable[Vote], requester: Person
-) -> tuple[tuple[Vote, Person], ...]:
-    """As whom each approval speaks in a group: those who are asked there as themselves, and no one twice."""
+) -> dict[Seat, tuple[Vote, Person]]:
+    """The places of a group, each with the vote that fills it and as whom it speaks.
+
+    Those who are asked there speak as themselves, all others as somebody whose deputy they are.
+    """
     given = [vote for vote in votes if vote.verdict == "approve"]
-    own = [(vote, vote.by) for vote in given if _open_to(vote, vote.by, places)]
-    found, users = list(own), {vote.by.user for vote, _ in own}
-    for vote in given:
-        for voice in () if vote.by.user in users else voices(vote.by, vote.at, requester):
-            is_heard = any(same_voter(voice, other) for _, other in found)
-            if not is_heard and _open_to(vote, voice, places):
-                found.append((vote, voice))
-                break
-    return tuple(found)
-
-
-def _filled_group(places: Sequence[Seat], spoken: Iterable[tuple[Vote, Person]]) -> dict[Seat, Vote]:
-    """Each place by one vote, each vote in one place (Kuhn's matching)."""
-    filled: dict[Seat, tuple[Vote, Person]] = {}
-
-    def seat(one: tuple[Vote, Person], tried: set[Seat]) -> bool:
-        for place in _open_to(*one, places):
-            if place in tried:
+    own = [vote for vote in given if _open_to(vote, vote.by, places)]
+    deputies = [vote for vote in given if vote not in own]
+    number = {place: at for at, place in enumerate(places)}
+    people = [vote.by for vote in own]
+    may_be = [[at] for at in range(len(own))]
+    may_fill = [[number[place] for place in _open_to(vote, vote.by, places)] for vote in own]
+    for vote in deputies:
+        may_be.append([])
+        for voice in voices(vote.by, vote.at, requester):
+            at = next((at for at, one in enumerate(people) if same_voter(one, voice)), len(people))
+            if at < len(own) or not _open_to(vote, voice, places):
                 continue
-            tried.add(place)
-            if place not in filled or seat(filled[place], tried):
-                filled[place] = one
-                return True
-        return False
-
-    for one in spoken:
-        seat(one, set())
-    return {place: vote for place, (vote, _) in filled.items()}
+            if at == len(people):
+                people.append(voice)
+                may_fill.append([number[place] for place in places if place.fits(voice)])
+            may_be[-1].append(at)
+    speakers = (*own, *deputies)
+    found = matched(may_be, may_fill).items()
+    return {places[place]: (speakers[by], people[who]) for place, (by, who) in found}
