@@ -131,6 +131,13 @@ def test_one_long_exception_in_ten_short_ones_is_caught_by_their_joined_duration
     assert not asked(ten[2], policy(limits={"maxDuration": "8h"}), others=tuple(ten)).problems
 
 
+@pytest.mark.parametrize(("begins", "refused"), [("02T15:59", True), ("02T16:00", False)])
+def test_exceptions_with_a_whole_hour_between_them_are_two(begins: str, *, refused: bool) -> None:
+    """As the refusal says: leave an hour between them."""
+    first, second = at(0, "02T08:00", "02T15:00"), at(1, begins, "02T20:00")
+    assert bool(asked(second, policy(limits={"maxDuration": "8h"}), others=(first,)).problems) == refused
+
+
 def test_ten_short_exceptions_with_pauses_are_caught_by_their_number() -> None:
     ten = [at(number, f"{number + 1:02}T08:00", f"{number + 1:02}T09:00") for number in range(7)]
     three = policy(limits={"maxActivePerWeek": 3})

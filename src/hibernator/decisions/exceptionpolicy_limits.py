@@ -25,7 +25,7 @@ from hibernator.schedule.words import duration_text, read_duration
 from hibernator.schedule.zones import Zone, first_at, zone_of
 
 _FAR: Final = 2 * DAY  # there is a look each day anyway
-NEXT_TO: Final = HOUR  # with less between them, two exceptions count as one
+NEXT_TO: Final = HOUR - 1  # with less than an hour between them, two exceptions count as one
 _SPENT: Final = frozenset({"Approved", "Active"})
 _OVER: Final = frozenset({"Rejected", "Cancelled", "Draft", "Expired"})
 
