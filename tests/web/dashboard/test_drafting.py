@@ -1,6 +1,8 @@
 """What the form of a new exception makes of what is typed; pure."""
 
+import random
 import shlex
+import time
 from typing import Any
 
 import msgspec
@@ -16,6 +18,7 @@ from hibernator.api.scheduleexception import ScheduleException
 from hibernator.approvals.people import Directory
 from hibernator.cli.main import app
 from hibernator.decisions.scheduleexception_new import Wanted, read
+from hibernator.web.dashboard.actions import ROOM
 from hibernator.web.dashboard.drafting import Fields, Governed, from_kept, preview
 from support.exception_scenes import EVERY_DAY, exception, hours
 from support.plan_scenes import noop, plan
@@ -167,6 +170,24 @@ def test_what_is_kept_over_a_log_in_fits_and_comes_back(fields: Fields) -> None:
     assert fields.reason.startswith(back.reason)
     if len(msgspec.json.encode(fields)) <= 2_450:
         assert back == fields
+
+
+@pytest.mark.parametrize(
+    ("windows", "reason"), [(30_000, 30_000), (60_000, 1_000), (0, 60_000), (3_900, 56_000), (9_900, 2_000)]
+)
+def test_a_form_of_a_stranger_is_packed_in_no_time_whatever_it_holds(windows: int, reason: int) -> None:
+    """It is kept before anybody has logged in: a tenth of a second each would keep others from the pages."""
+    dice = random.Random(7)
+    fields = Fields(
+        windows="".join(dice.choices("abc", k=windows)), reason="".join(dice.choices("abc", k=reason))
+    )
+    assert min(_packing(fields) for _ in range(3)) < 0.01  # seconds of computing
+
+
+def _packing(fields: Fields) -> float:
+    began = time.thread_time()
+    fields.kept(ROOM)
+    return time.thread_time() - began
 
 
 def test_a_cookie_of_another_shape_is_no_form() -> None:

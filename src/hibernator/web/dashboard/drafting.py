@@ -35,6 +35,8 @@ TYPES: Final = (
 )
 _LABELS: Final = {"--until": "Until", "--from": "From", "--window": "Windows"}
 _MOST_CONFLICTS: Final = 5
+_MOST_KEPT: Final = 4_096  # bytes of a form without its reason: more than any that can be filed
+_MOST_REASON: Final = 2_048  # characters; twice as many as can be filed
 _SPLIT: Final = re.compile(r"[,;\s]+")
 
 
@@ -59,11 +61,19 @@ class Fields(msgspec.Struct, frozen=True):
         return cls(**(known | {"type": known["type"] or "suspend"}))
 
     def kept(self, room: int) -> str:
-        """As text of so many bytes, packed; where it does not fit, the end of the reason is missing."""
-        fields = self
-        while len(zlib.compress(text := msgspec.json.encode(fields))) > room and fields.reason:
-            fields = msgspec.structs.replace(fields, reason=fields.reason[: len(fields.reason) * 3 // 4])
+        """As text of so many bytes, packed; where it does not fit, the end of the reason is missing.
+
+        Without a reason it has to fit: anyone may send anything here, and packing takes its time.
+        """
+        bare, reason = self._with(""), self.reason[:_MOST_REASON]
+        if len(bare) > _MOST_KEPT or len(zlib.compress(bare)) > room:
+            return ""
+        while len(zlib.compress(text := self._with(reason))) > room:
+            reason = reason[: len(reason) * 3 // 4]
         return text.decode()
+
+    def _with(self, reason: str) -> bytes:
+        return msgspec.json.encode(msgspec.structs.replace(self, reason=reason))
 
 
 def from_kept(text: str) -> Fields | None:
