@@ -69,8 +69,6 @@ REQUESTS: Final = Policy(
         "needed": "object.spec.?approvalRequired.orValue(false)",
         "wasNeeded": f"!({IS_NEW}) && (oldObject.spec.?approvalRequired.orValue(false)"
         f" || {_entries('oldObject', 'requiredApprovals')}.size() > 0)",
-        "cancels": f"object.spec.?cancelled.orValue(false)"
-        f" && !({IS_NEW}) && !oldObject.spec.?cancelled.orValue(false)",
         "label": metadata("object", "labels", PLAN_LABEL),
         "noted": metadata("object", "annotations", REQUESTER_CLAIMS),
         "claims": "variables.noted == '' ? [] : variables.noted.split('\\n')",
@@ -122,17 +120,13 @@ REQUESTS: Final = Policy(
             "'The requester is unknown: the webhook that records it does not answer."
             f" Add the annotation {REQUESTED_BY}: ' + {USER} + ', or use `hibernator exception create`'",
         ),
+        # Also where no one has to approve it yet: a policy may ask for that once it reads otherwise.
         Check(
-            f"{IS_NEW} || !(variables.needed || variables.wasNeeded) || object.spec == oldObject.spec"
-            f" || variables.by == {USER}",
+            f"{IS_NEW} || object.spec == oldObject.spec || variables.by == {USER}"
+            " || (variables.by == '' && !(variables.needed || variables.wasNeeded))",
             "Only who asked for an exception may change, submit or cancel it",
             "'Only ' + variables.by + ', who asked for this exception, may change, submit or cancel it."
             " Create one of your own'",
-        ),
-        Check(
-            f"!variables.cancels || variables.by in ['', {USER}]",
-            "Only who asked for an exception may cancel it",
-            "'Only ' + variables.by + ', who asked for this exception, may cancel it'",
         ),
         Check(
             f"variables.label == '' || variables.label == object.spec.planRef.name || (!({IS_NEW})"

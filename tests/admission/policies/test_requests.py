@@ -100,20 +100,26 @@ async def test_who_makes_a_request_of_no_ones_exception_says_who_they_are(room: 
     mallory.patch("nobodys", turned | {"metadata": {"annotations": notes}})
 
 
+@pytest.mark.parametrize("name", ["draft", "draft-under-a-policy"])
 @pytest.mark.parametrize(
     "change",
     [
         {"draft": False},
         {"validUntil": "2026-04-01T00:00:00Z"},
         {"approverEmails": [MALLORY]},
-        {"approvalRequired": False},
+        {"approvalRequired": False, "approverEmails": []},
         {"cancelled": True},
     ],
 )
-async def test_no_one_changes_or_submits_the_draft_of_another(room: Room, change: dict[str, Any]) -> None:
-    """Else one could put one's own wish into it, and approve it as if somebody else had asked."""
-    _ensure(room, wish("draft", draft=True))
-    said = await room(MALLORY).refused("patch", "draft", {"spec": change})
+async def test_no_one_changes_or_submits_the_draft_of_another(
+    room: Room, change: dict[str, Any], name: str
+) -> None:
+    """Else one could put one's own wish into it, and approve it as if somebody else had asked.
+
+    Also where only a policy will ask for approval: it does once the draft is submitted.
+    """
+    _ensure(room, wish(name, draft=True, approvalRequired=name == "draft"))
+    said = await room(MALLORY).refused("patch", name, {"spec": change})
     assert f"Only {ALICE}, who asked for this exception, may change, submit or cancel it" in said
 
 
@@ -121,6 +127,14 @@ async def test_no_one_makes_a_request_of_what_another_wrote(room: Room) -> None:
     _ensure(room, wish("written", approvalRequired=False, approverEmails=[]))
     turned = {"spec": {"approvalRequired": True, "approverEmails": [MALLORY]}}
     assert f"Only {ALICE}" in await room(MALLORY).refused("patch", "written", turned)
+
+
+async def test_no_one_puts_a_wish_of_their_own_into_what_another_asked_for(room: Room) -> None:
+    """Of what no one had to approve so far, a policy may ask for approval as soon as it reads otherwise."""
+    _ensure(room, wish("short", approvalRequired=False, approverEmails=[]))
+    change = {"spec": {"validUntil": "2026-05-01T00:00:00Z"}}
+    assert f"Only {ALICE}, who asked" in await room(MALLORY).refused("patch", "short", change)
+    room(ALICE).patch("short", change)
 
 
 async def test_the_requester_may_change_a_draft_and_nothing_after_it(room: Room) -> None:
@@ -136,7 +150,7 @@ async def test_the_requester_may_change_a_draft_and_nothing_after_it(room: Room)
 async def test_only_the_requester_cancels(room: Room) -> None:
     _ensure(room, wish("running", approvalRequired=False, approverEmails=[]))
     said = await room(MALLORY).refused("patch", "running", {"spec": {"cancelled": True}})
-    assert f"Only {ALICE}, who asked for this exception, may cancel it" in said
+    assert f"Only {ALICE}, who asked for this exception, may change, submit or cancel it" in said
     room(ALICE).patch("running", {"spec": {"cancelled": True}})
 
 
