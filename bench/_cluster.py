@@ -18,7 +18,7 @@ from hibernator.kube.client import Client
 from hibernator.kube.clock import SystemClock
 from hibernator.kube.controller import Controller, For, Key, Result
 from hibernator.kube.metrics import Metrics
-from hibernator.kube.reflector import Habits
+from hibernator.kube.reflector import ReflectorTuning
 from support.faultproxy import FaultProxy
 from support.faults import Action, Answer, InWatch, gone_in_watch
 
@@ -163,7 +163,7 @@ FAULTS: dict[str, Action | None] = {
 async def recovery_seconds(client: Client, proxy: FaultProxy, namespace: str, fault: Action | None) -> float:
     """How long after a fault a change that happened during it is known."""
     changed = asyncio.Event()
-    cache = Cache(client, CONFIG_MAPS, namespace, habits=Habits(silence=2.0))
+    cache = Cache(client, CONFIG_MAPS, namespace, habits=ReflectorTuning(silence=2.0))
     cache.on_change(lambda _old, new: changed.set() if new and new.metadata.name == "marker" else None)
     async with following(cache):
         await proxy.watching()

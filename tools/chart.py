@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from hibernator.admission.policies_doors import WEB
+from hibernator.admission.policies_accounts import WEB
 from hibernator.api.crd import manifest, to_yaml
 from hibernator.api.kinds import DEFINITIONS
 from hibernator.operator.detaching import rules

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from hibernator.admission import guard
-from hibernator.admission.policies_doors import WEB
+from hibernator.admission import policies_v1beta1
+from hibernator.admission.policies_accounts import WEB
 from hibernator.api.kinds import DEFINITIONS
 from hibernator.operator.manifests import POLICIES, lease
 from hibernator.operator.roles import Home, grants, roles, web_grants
@@ -39,7 +39,10 @@ def outputs() -> Iterator[Output]:
     """Every generated file, relative to the checkout."""
     for definition in DEFINITIONS:
         yield Path("config/crd", f"{definition.kind.resource}.yaml"), partial(crds.text, definition)
-    yield Path("config/policies", f"{guard.NAME}.yaml"), partial(documents.text, guard.policies())
+    yield (
+        Path("config/policies", f"{policies_v1beta1.NAME}.yaml"),
+        partial(documents.text, policies_v1beta1.policies()),
+    )
     for policy in POLICIES:
         yield (
             Path("config/policies", f"{policy.name}.yaml"),

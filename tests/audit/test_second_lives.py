@@ -8,7 +8,7 @@ from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.audit.database import Database
 from hibernator.audit.event import Resource, event
 from hibernator.audit.store import Life, Store
-from hibernator.controllers.audit import Gone, _deleted
+from hibernator.controllers.audit import Deletion, _deleted
 from hibernator.controllers.journal_audit import of_deletion
 from support.trail import NOON, ids
 
@@ -24,7 +24,7 @@ def plan(deleted: str = "") -> HibernatePlan:
 def seen_to_go(found: HibernatePlan) -> str:
     """The id under which a leader tells of what it has seen to go."""
     life = Life(Resource.of(PLANS, found), "")
-    return _deleted(Gone(life, NOON, NOON, NOON, identity=of_deletion(found)), ()).id
+    return _deleted(Deletion(life, NOON, NOON, NOON, identity=of_deletion(found)), ()).id
 
 
 def said_farewell(found: HibernatePlan) -> str:

@@ -15,10 +15,10 @@ from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
 from hibernator.api.remediationrequest import RemediationRequest
 from hibernator.decisions.remediationrequest import (
     Adopt,
+    AnalysisCase,
     Ask,
     Decision,
     Drop,
-    Matter,
     Refer,
     Seen,
     asks_about,
@@ -65,7 +65,7 @@ def referring(found: AIAnalysis, name: str) -> AIAnalysis:
 
 
 def orchestrated(found: AIAnalysis, *requests: RemediationApprovalRequest) -> Decision:
-    return decide(Seen(remediation=REMEDIATION, matters=(Matter(found, requests),)), NOW)
+    return decide(Seen(remediation=REMEDIATION, analyses=(AnalysisCase(found, requests),)), NOW)
 
 
 def reasons(decision: Decision) -> list[str]:
@@ -148,7 +148,7 @@ def test_a_request_that_no_one_waits_for_is_dropped_unless_it_was_decided() -> N
 
 def test_nothing_is_begun_while_all_of_it_is_going() -> None:
     going = replace(REMEDIATION, metadata=replace(REMEDIATION.metadata, deletion_timestamp=NOW.to_stdlib()))
-    assert decide(Seen(remediation=going, matters=(Matter(analysis()),)), NOW) == Decision()
+    assert decide(Seen(remediation=going, analyses=(AnalysisCase(analysis()),)), NOW) == Decision()
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_its_phase_is_that_of_the_newest_analysis(status: dict[str, Any], phase:
     old = msgspec.convert({"metadata": created, "spec": {}}, AIAnalysis)
     new = analysis(**status)
     new = replace(new, metadata=replace(new.metadata, creation_timestamp=NOW.to_stdlib()))
-    decision = decide(Seen(remediation=REMEDIATION, matters=(Matter(new), Matter(old))), NOW)
+    decision = decide(Seen(remediation=REMEDIATION, analyses=(AnalysisCase(new), AnalysisCase(old))), NOW)
     assert decision.status
     assert (decision.status.phase, decision.status.ai_analysis_ref) == (phase, LocalReference(name="oom"))
 
@@ -204,7 +204,7 @@ def test_a_new_phase_is_told_once_and_a_rejection_as_a_warning(phase: str, type_
         (type_, decision.status.message)
     ]
     before = replace(REMEDIATION, status=decision.status)
-    again = decide(Seen(remediation=before, matters=(Matter(found, ()),)), NOW)
+    again = decide(Seen(remediation=before, analyses=(AnalysisCase(found, ()),)), NOW)
     assert reason not in reasons(again)
 
 

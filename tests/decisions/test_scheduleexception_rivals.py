@@ -6,7 +6,7 @@ import pytest
 
 from decisions.exception_seen import BOTH, after, changed, exception, look, said
 from decisions.policies import MANAGER, policy
-from hibernator.decisions.scheduleexception import Crowd
+from hibernator.decisions.scheduleexception import OpenBefore
 from hibernator.decisions.scheduleexception_line import taken_by
 
 
@@ -96,15 +96,20 @@ def test_who_waits_looks_again_when_the_other_is_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("crowd", "words"),
+    ("open_before", "words"),
     [
-        (Crowd(32, 3), "Plan event-support has 32 open exceptions, the limit for one plan."),
-        (Crowd(20, 16), "alice has 16 open exceptions of plan event-support, the limit for one requester."),
+        (OpenBefore(32, 3), "Plan event-support has 32 open exceptions, the limit for one plan."),
+        (
+            OpenBefore(20, 16),
+            "alice has 16 open exceptions of plan event-support, the limit for one requester.",
+        ),
     ],
 )
 @pytest.mark.parametrize("asked", [{}, BOTH])
-def test_one_too_many_waits_without_asking_anybody(crowd: Crowd, words: str, asked: dict[str, Any]) -> None:
-    found = after(exception(**asked), crowd=crowd)
+def test_one_too_many_waits_without_asking_anybody(
+    open_before: OpenBefore, words: str, asked: dict[str, Any]
+) -> None:
+    found = after(exception(**asked), open_before=open_before)
     assert (found.status.state, found.status.conditions[0].reason) == ("Pending", "QuotaExceeded")
     fix = "Cancel or delete one of them, or wait until one is over."
     assert found.status.message == f"{words} {fix}"
@@ -112,7 +117,7 @@ def test_one_too_many_waits_without_asking_anybody(crowd: Crowd, words: str, ask
 
 
 def test_what_is_in_force_is_never_too_many() -> None:
-    assert after(after(exception()), crowd=Crowd(99, 99)).status.state == "Active"
+    assert after(after(exception()), open_before=OpenBefore(99, 99)).status.state == "Active"
 
 
 @pytest.mark.parametrize(

@@ -19,13 +19,13 @@ SIGHT = view()
 FIRST = opening(SCENE)
 
 
-def shown(sight: View, width: int = 80, height: int = 24) -> str:
-    return "\n".join(line.plain for line in draw(sight, SETTING, width, height))
+def shown(details: View, width: int = 80, height: int = 24) -> str:
+    return "\n".join(line.plain for line in draw(details, SETTING, width, height))
 
 
 @given(st.integers(60, 240), st.integers(20, 100), st.sampled_from([SIGHT, FIRST]))
-def test_the_picture_fits_the_terminal(width: int, height: int, sight: View) -> None:
-    lines = draw(sight, SETTING, width, height)
+def test_the_picture_fits_the_terminal(width: int, height: int, details: View) -> None:
+    lines = draw(details, SETTING, width, height)
     assert len(lines) <= height
     assert max(cell_len(line.plain) for line in lines) <= width
 
@@ -113,8 +113,8 @@ def test_the_pace_is_told_as_the_length_of_a_day(speed: float, told: str) -> Non
 def test_lines_tell_each_thing_once_and_offer_each_command_once(capsys: pytest.CaptureFixture[str]) -> None:
     lines = Lines(SETTING.env, SETTING.url)
     earlier = replace(SIGHT, happenings=SIGHT.happenings[:3])
-    for sight in (FIRST, earlier, earlier, SIGHT, SIGHT):
-        lines.show(sight)
+    for details in (FIRST, earlier, earlier, SIGHT, SIGHT):
+        lines.show(details)
     said = capsys.readouterr().out
     for happening in SIGHT.happenings:
         assert said.count(words(happening.text)) == 1

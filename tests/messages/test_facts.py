@@ -10,7 +10,7 @@ from hibernator.api.aianalysis import AIAnalysis
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
 from hibernator.api.scheduleexception import ScheduleException
-from hibernator.messages.facts import Voice, facts_of_exception, facts_of_remediation
+from hibernator.messages.facts import ApproverLine, facts_of_exception, facts_of_remediation
 from hibernator.pictures.pairs import legend, pairs
 
 DAYS = ["MON", "TUE", "WED", "THU", "FRI"]
@@ -100,15 +100,15 @@ def test_those_who_are_asked_are_listed_with_what_was_said_for_them() -> None:
     facts = facts_of_exception(exception(status), PLAN)
     assert facts.progress == "1 of 2 approvals"
     assert facts.voices == (
-        Voice("maria@corp.example", "approved", "oidc:maria", Instant(at), "fine"),
-        Voice("a member of the role head", "pending"),
+        ApproverLine("maria@corp.example", "approved", "oidc:maria", Instant(at), "fine"),
+        ApproverLine("a member of the role head", "pending"),
     )
 
 
 def test_who_is_asked_by_a_policy_is_shown_with_its_name() -> None:
     status = {"requiredApprovals": [{"email": "boss@corp.example", "status": "pending", "policy": "office"}]}
     facts = facts_of_exception(exception(status), PLAN)
-    assert facts.voices == (Voice("boss@corp.example", "pending", policy="office"),)
+    assert facts.voices == (ApproverLine("boss@corp.example", "pending", policy="office"),)
     assert facts.voices[0].asked == "boss@corp.example (by ExceptionPolicy office)"
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from decisions.exception_seen import PLAN, said
 from hibernator.messages.channel import Letter
-from hibernator.messages.facts import Facts, Row, Voice, facts_of_exception, facts_of_remediation
+from hibernator.messages.facts import ApproverLine, Facts, Row, facts_of_exception, facts_of_remediation
 from hibernator.messages.slack_blocks import APPROVE, REJECT, VIEW, Mode, modal, read_value, sheet
 from messages.scenes import BOB, pending, remediation, stored
 from support.slack_blocks import check_blocks, check_view
@@ -134,7 +134,7 @@ def mrkdwn(found: Any) -> Iterator[str]:
 @given(st.text(max_size=4000), st.integers(0, 60))
 def test_nothing_that_people_write_becomes_markup_or_breaks_a_limit(text: str, voices: int) -> None:
     evil = f"<!channel> <https://evil.example|log in> & ``` {text}"
-    many = tuple(Voice(f"{number} {evil}", "approved", evil, None, evil) for number in range(voices))
+    many = tuple(ApproverLine(f"{number} {evil}", "approved", evil, None, evil) for number in range(voices))
     rows = tuple(Row(row.title, evil) for row in FACTS.rows)
     facts = replace(
         FACTS, reason=evil, requester=evil, message=evil, name=evil, title=evil, rows=rows, voices=many

@@ -248,10 +248,10 @@ async def test_a_surprise_in_one_sink_stops_no_other(
     scene: Scene, sink: Sink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
 
-    async def surprised(doors: Any, config: Any, *more: Any) -> str:
+    async def surprised(clients: Any, config: Any, *more: Any) -> str:
         if config.url.endswith("/odd"):
             raise RuntimeError(config.url)
-        return await deliver(doors, config, *more)
+        return await deliver(clients, config, *more)
 
     monkeypatch.setattr(courier, "deliver", surprised)
     await scene.notification(

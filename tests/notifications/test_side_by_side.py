@@ -8,7 +8,7 @@ from dataclasses import replace
 from hibernator.kube.controller import Controller
 from hibernator.notifications.controller import notification_controller
 from hibernator.notifications.outbound import Outbound
-from hibernator.notifications.sinks import Doors
+from hibernator.notifications.sinks import SinkClients
 from support.notifying import LOOPBACK, Scene, Sink, cycles, http_sink
 
 _LONG = 3600.0  # seconds that a sink is waited for: far longer than any test
@@ -18,7 +18,7 @@ _LONG = 3600.0  # seconds that a sink is waited for: far longer than any test
 async def working(scene: Scene) -> AsyncIterator[Controller]:
     """The controller with its workers, and sinks that are waited for without end."""
     async with Outbound(LOOPBACK, seconds=_LONG) as out:
-        scene.notifier.means = replace(scene.means, doors=Doors(out))
+        scene.notifier.means = replace(scene.means, clients=SinkClients(out))
         controller = notification_controller(scene.notifier, scene.metrics)
         work = asyncio.create_task(controller.run())
         try:

@@ -12,7 +12,7 @@ from whenever import Instant
 from hibernator.notifications.config import WebhookConfig
 from hibernator.notifications.occasions import Occasion, Parcel
 from hibernator.notifications.outbound import Outbound
-from hibernator.notifications.sinks import Doors, deliver
+from hibernator.notifications.sinks import SinkClients, deliver
 from support.notifying import LOOPBACK, http_sink
 from support.pages import ROOT, blocks
 from support.peers import peers_folder
@@ -59,10 +59,10 @@ async def test_the_receiver_of_the_guide_takes_what_we_sign_and_nothing_else(tmp
     other = f"whsec_{base64.b64encode(b'x' * 32).decode()}"
     async with http_sink() as sink, Outbound(LOOPBACK) as out:
         config = WebhookConfig(url=sink.url, secret=SECRET)
-        await deliver(Doors(out), config, Parcel("msg_1", (ONE,)), "words", now)
-        await deliver(Doors(out), config, Parcel("msg_2", (ONE,)), "words", now.subtract(hours=1))
+        await deliver(SinkClients(out), config, Parcel("msg_1", (ONE,)), "words", now)
+        await deliver(SinkClients(out), config, Parcel("msg_2", (ONE,)), "words", now.subtract(hours=1))
         both = WebhookConfig(url=sink.url, secret=f"{other} {SECRET}")
-        await deliver(Doors(out), both, Parcel("msg_3", (ONE,)), "words", now)
+        await deliver(SinkClients(out), both, Parcel("msg_3", (ONE,)), "words", now)
     body, old, last = (one.decode() for one in sink.bodies)
     good = {"secret": SECRET, "body": body, "headers": sink.headers[0]}
     replaced = {"body": last, "headers": sink.headers[2]}

@@ -29,7 +29,7 @@ from hibernator.notifications.config import (
 from hibernator.notifications.markup import MARKUPS
 from hibernator.notifications.occasions import Occasion, Parcel
 from hibernator.notifications.outbound import Outbound, asked_wait
-from hibernator.notifications.sinks import Doors, Mailing, deliver
+from hibernator.notifications.sinks import Mailing, SinkClients, deliver
 from hibernator.notifications.wording import explained, text
 from support.mailserver import mail_server
 from support.notifying import Sink
@@ -57,7 +57,7 @@ PARCEL = Parcel("msg_1", (explained(FAILURE, "https://hibernator.test"),))
 
 async def test_a_webhook_gets_a_signed_cloud_event(sink: Sink, out: Outbound) -> None:
     config = WebhookConfig(url=sink.url, secret=SECRET)
-    await deliver(Doors(out), config, PARCEL, "words", NOW)
+    await deliver(SinkClients(out), config, PARCEL, "words", NOW)
     [body], [headers], [got] = sink.bodies, sink.headers, sink.got
     assert headers["content-type"].startswith("application/cloudevents+json")
     assert (got["specversion"], got["id"], got["type"]) == ("1.0", "msg_1", "com.ardikabs.hibernator.failure")
@@ -73,8 +73,8 @@ async def test_a_webhook_gets_a_signed_cloud_event(sink: Sink, out: Outbound) ->
 async def test_what_a_webhook_gets_is_what_the_schema_in_the_reference_says(
     sink: Sink, out: Outbound
 ) -> None:
-    await deliver(Doors(out), WebhookConfig(url=sink.url), PARCEL, "words", NOW)
-    await deliver(Doors(out), WebhookConfig(url=sink.url), _many(["a", "b"]), "words", NOW)
+    await deliver(SinkClients(out), WebhookConfig(url=sink.url), PARCEL, "words", NOW)
+    await deliver(SinkClients(out), WebhookConfig(url=sink.url), _many(["a", "b"]), "words", NOW)
     schema = json.loads((ROOT / "docs/reference/webhook-event.schema.json").read_text("utf-8"))
     check = jsonschema.Draft202012Validator(schema)
     for got in sink.got:
@@ -87,28 +87,28 @@ async def test_slack_gets_text_by_its_webhook_and_a_thread_a_cycle_by_its_bot(
     sink: Sink, out: Outbound
 ) -> None:
     said = text(PARCEL, MARKUPS["slack"])
-    await deliver(Doors(out), SlackConfig(webhook_url=f"{sink.url}/services/T/B/x"), PARCEL, said, NOW)
+    await deliver(SinkClients(out), SlackConfig(webhook_url=f"{sink.url}/services/T/B/x"), PARCEL, said, NOW)
     assert sink.got[0]["text"].startswith("*✗ shop could not go to sleep*")
     assert "target &lt;web&gt;" in sink.got[0]["text"]
     assert "<https://hibernator.test/plans/team-a/shop|Open in Hibernator>" in sink.got[0]["text"]
     bot = SlackConfig(token="xoxb-1", channel="C1", api_url=f"{sink.url}/api/")
-    assert await deliver(Doors(out), bot, PARCEL, said, NOW) == "2.0001"
-    await deliver(Doors(out), bot, PARCEL, said, NOW, "2.0001")
+    assert await deliver(SinkClients(out), bot, PARCEL, said, NOW) == "2.0001"
+    await deliver(SinkClients(out), bot, PARCEL, said, NOW, "2.0001")
     assert sink.paths[1] == "/api/chat.postMessage"
     assert sink.headers[1]["authorization"] == "Bearer xoxb-1"
     assert "thread_ts" not in sink.got[1]
     assert sink.got[2]["thread_ts"] == "2.0001"
     sink.answers = [(200, {}, '{"ok": false, "error": "invalid_auth"}')]
     with pytest.raises(AwayError, match="invalid_auth"):
-        await deliver(Doors(out), bot, PARCEL, said, NOW)
+        await deliver(SinkClients(out), bot, PARCEL, said, NOW)
     sink.answers = [(200, {}, '{"ok": false, "error": "msg_too_long"}')]
     with pytest.raises(RefusedError, match="msg_too_long"):
-        await deliver(Doors(out), bot, PARCEL, said, NOW)
+        await deliver(SinkClients(out), bot, PARCEL, said, NOW)
     sink.answers = [(200, {}, '{"ok": false, "error": "restricted_action_read_only_channel"}')]
     with pytest.raises(AwayError, match="restricted_action"):
-        await deliver(Doors(out), bot, PARCEL, said, NOW)
+        await deliver(SinkClients(out), bot, PARCEL, said, NOW)
     sink.answers = [(200, {}, '{"ok": false, "error": "thread_not_found"}')]
-    assert await deliver(Doors(out), bot, PARCEL, said, NOW, "2.0001") == f"{len(sink.got)}.0001"
+    assert await deliver(SinkClients(out), bot, PARCEL, said, NOW, "2.0001") == f"{len(sink.got)}.0001"
     assert ["thread_ts" in one for one in sink.got[-2:]] == [True, False]  # its first message was deleted
 
 
@@ -126,7 +126,7 @@ async def test_telegram_gets_text_that_it_can_parse(
 ) -> None:
     config = TelegramConfig(token="123:abc", chat_id=-100, parse_mode=mode, api_url=sink.url)
     said = text(PARCEL, MARKUPS[mode or "plain"])
-    await deliver(Doors(out), config, PARCEL, said, NOW)
+    await deliver(SinkClients(out), config, PARCEL, said, NOW)
     assert sink.paths == ["/bot123:abc/sendMessage"]
     [got] = sink.got
     assert (got["chat_id"], got.get("parse_mode", "")) == (-100, mode)
@@ -137,16 +137,16 @@ async def test_a_mail_reaches_all_recipients_with_one_id(tmp_path: Path, out: Ou
     async with mail_server(tmp_path) as server:
         mailing = Mailing(Smtp(server.server()), read_sender("hibernator@company.com"), "company.com")
         config = EmailConfig(to=("bob@company.com", "carol@company.com"))
-        await deliver(Doors(out, mailing), config, PARCEL, text(PARCEL, MARKUPS["plain"]), NOW)
+        await deliver(SinkClients(out, mailing), config, PARCEL, text(PARCEL, MARKUPS["plain"]), NOW)
         [mail] = server.mails
     assert mail["Subject"] == "✗ shop could not go to sleep"
     assert mail["Message-ID"] == "<msg_1@company.com>"
     assert mail["To"] == "bob@company.com, carol@company.com"
     assert "Run: hibernator plan retry shop -n team-a" in mail.get_content()
     with pytest.raises(AwayError, match="smtpUrl"):
-        await deliver(Doors(out), config, PARCEL, "x", NOW)
+        await deliver(SinkClients(out), config, PARCEL, "x", NOW)
     with pytest.raises(AwayError, match="does not send through Apprise"):
-        await deliver(Doors(out), AppriseConfig(url="discord://a/b"), PARCEL, "x", NOW)
+        await deliver(SinkClients(out), AppriseConfig(url="discord://a/b"), PARCEL, "x", NOW)
 
 
 async def test_who_of_several_is_refused_for_now_gets_it_later_and_the_others_no_second_one(
@@ -154,11 +154,11 @@ async def test_who_of_several_is_refused_for_now_gets_it_later_and_the_others_no
 ) -> None:
     async with mail_server(tmp_path) as server:
         mailing = Mailing(Smtp(server.server()), read_sender("hibernator@company.com"), "company.com")
-        doors, config = Doors(out, mailing), EmailConfig(to=("bob@company.com", "carol@company.com"))
+        clients, config = SinkClients(out, mailing), EmailConfig(to=("bob@company.com", "carol@company.com"))
 
         async def send(parcel: str, seconds: float) -> None:
             at = NOW.add(seconds=seconds)
-            await deliver(doors, config, structs.replace(PARCEL, id=parcel), "x", at)
+            await deliver(clients, config, structs.replace(PARCEL, id=parcel), "x", at)
 
         server.recipients["carol@company.com"] = "450 4.7.1 greylisted"
         for seconds in (0, 5):
@@ -187,9 +187,9 @@ async def test_mail_goes_to_no_domain_that_is_not_allowed(tmp_path: Path, out: O
         mailing = Mailing(Smtp(server.server()), read_sender("hibernator@company.com"), "company.com", own)
         config = EmailConfig(to=("bob@Company.com", "mallory@elsewhere.org"))
         with pytest.raises(AwayError, match="notificationMailDomains"):
-            await deliver(Doors(out, mailing), config, PARCEL, "x", NOW)
+            await deliver(SinkClients(out, mailing), config, PARCEL, "x", NOW)
         assert not server.mails
-        await deliver(Doors(out, mailing), EmailConfig(to="bob@Company.com"), PARCEL, "x", NOW)
+        await deliver(SinkClients(out, mailing), EmailConfig(to="bob@Company.com"), PARCEL, "x", NOW)
         assert len(server.mails) == 1
 
 
@@ -279,7 +279,7 @@ async def test_no_header_of_a_secret_stands_beside_ours(sink: Sink, out: Outboun
     config = WebhookConfig(
         url=sink.url, headers={"Webhook-Id": "forged", "content-type": "text/plain", "X-Team": "shop"}
     )
-    await deliver(Doors(out), config, PARCEL, "words", NOW)
+    await deliver(SinkClients(out), config, PARCEL, "words", NOW)
     [headers] = sink.headers
     assert headers["webhook-id"] == "msg_1"
     assert headers["content-type"].startswith("application/cloudevents+json")
@@ -314,21 +314,23 @@ async def test_telegram_says_in_its_answer_what_can_be_mended_and_how_long_to_wa
         (400, {}, '{"ok": false, "description": "Bad Request: can\'t parse entities: <b> at 3"}'),
     ]
     with pytest.raises(AwayError, match="Too Many Requests") as failure:
-        await deliver(Doors(out), config, PARCEL, "x", NOW)
+        await deliver(SinkClients(out), config, PARCEL, "x", NOW)
     assert failure.value.after == 31
     with pytest.raises(AwayError, match="chat not found"):
-        await deliver(Doors(out), config, PARCEL, "x", NOW)
+        await deliver(SinkClients(out), config, PARCEL, "x", NOW)
     with pytest.raises(RefusedError, match="text is empty"):
-        await deliver(Doors(out), config, PARCEL, "x", NOW)
-    await deliver(Doors(out), config, PARCEL, "<b>x", NOW)  # markup that it cannot read goes as plain text
+        await deliver(SinkClients(out), config, PARCEL, "x", NOW)
+    await deliver(
+        SinkClients(out), config, PARCEL, "<b>x", NOW
+    )  # markup that it cannot read goes as plain text
     [got] = sink.got
     assert (got["text"], got.get("parse_mode")) == ("<b>x", None)
 
 
 async def test_a_long_message_is_cut_between_lines(sink: Sink, out: Outbound) -> None:
     config = TelegramConfig(token="123:abc", chat_id=-100, parse_mode="MarkdownV2", api_url=sink.url)
-    await deliver(Doors(out), config, PARCEL, "\n".join([r"shop\-1"] * 1000), NOW)
-    await deliver(Doors(out), config, PARCEL, "x" * 9000, NOW)
+    await deliver(SinkClients(out), config, PARCEL, "\n".join([r"shop\-1"] * 1000), NOW)
+    await deliver(SinkClients(out), config, PARCEL, "x" * 9000, NOW)
     first, second = (one["text"] for one in sink.got)
     assert set(first.splitlines()) == {r"shop\-1", "…"}
     assert len(first) <= len(second) == 4096
@@ -345,7 +347,7 @@ async def test_a_group_is_one_message_that_names_each(sink: Sink, out: Outbound)
     assert "plan-0 could not go to sleep and others" in said
     assert said.count("team-a/") == 20
     assert "and 30 more" in said
-    await deliver(Doors(out), WebhookConfig(url=sink.url), parcel, said, NOW)
+    await deliver(SinkClients(out), WebhookConfig(url=sink.url), parcel, said, NOW)
     [got] = sink.got
     assert got["type"] == "com.ardikabs.hibernator.group"
     assert len(got["data"]["events"]) == 50

@@ -15,9 +15,8 @@ from hibernator.api.hibernatenotification import (
 )
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.scheduleexception import ScheduleException
-from hibernator.api.selector import Selector
+from hibernator.api.selector import Selector, selects
 from hibernator.audit.types import EVENT_TYPES
-from hibernator.decisions.selecting import selects
 from hibernator.notifications.clocked import due, next_due
 from hibernator.notifications.events import EVENTS, events_of
 from hibernator.notifications.occasions import Occasion, Placed, parcel_id

@@ -18,7 +18,7 @@ from hibernator.kube.health import Health
 from hibernator.kube.lease import Timing
 from hibernator.kube.manager import Manager, WorldWentBackError
 from hibernator.kube.metrics import Metrics
-from hibernator.kube.reflector import Habits
+from hibernator.kube.reflector import ReflectorTuning
 from support.clock import ManualClock
 from support.operators import Running, running
 from support.plan_scenes import EVENING, MORNING, PlanScene, noop, plan
@@ -28,7 +28,9 @@ NAMESPACE = "team"
 SELECTOR = "app=x"
 # Long, because a watchdog that finds this process late would end the whole test run.
 TIMING = Timing(duration=90, renew_deadline=60, retry=0.2)
-IMPATIENT = Habits(first_wait=0.05, longest_wait=0.2, longest_absence=0.5, believe_older_lists_after=1.0)
+IMPATIENT = ReflectorTuning(
+    first_wait=0.05, longest_wait=0.2, longest_absence=0.5, believe_older_lists_after=1.0
+)
 
 
 @pytest.fixture

@@ -14,14 +14,14 @@ from whenever import Instant
 from hibernator.admission.certificates import first
 from hibernator.admission.server import WebhookServer
 from hibernator.api.core import CONFIG_MAPS
-from hibernator.audit import door
+from hibernator.audit import api as trail_api
+from hibernator.audit.api import EVENTS, HEAD, read_question
 from hibernator.audit.chain import START, Link, misfit
 from hibernator.audit.database import AuditUnavailable, Database
-from hibernator.audit.door import EVENTS, HEAD, read_question
 from hibernator.audit.migrate import migrate
 from hibernator.audit.reading import PAGE, Filter, Reader
 from hibernator.audit.remote import RemoteReader
-from hibernator.audit.serving import trail_doors
+from hibernator.audit.serving import trail_routes
 from hibernator.audit.store import Store
 from hibernator.kube import credentials
 from hibernator.kube.client import Caller, Client
@@ -246,7 +246,7 @@ async def test_only_reading_is_served(scene: Scene) -> None:
 
 async def test_a_page_never_has_more_than_the_most_whatever_is_asked_for(scene: Scene) -> None:
     assert len(await scene.remote.page(Filter(), limit=100_000)) == 5
-    assert door.question(Filter(), after=0, limit=100_000) == {"limit": str(PAGE)}
+    assert trail_api.question(Filter(), after=0, limit=100_000) == {"limit": str(PAGE)}
 
 
 async def test_an_answer_that_takes_too_long_is_given_up(scene: Scene) -> None:
@@ -255,7 +255,7 @@ async def test_an_answer_that_takes_too_long_is_given_up(scene: Scene) -> None:
             await asyncio.Event().wait()
             return Link(0, "")
 
-    doors = trail_doors(Slow(scene.database))
+    doors = trail_routes(Slow(scene.database))
     api = ReadApi(doors, Callers(scene.operator), scene.metrics, deadline=1.0)
     server = Server(api.app(), host="127.0.0.1", port=0)
     async with asyncio.TaskGroup() as group:
@@ -328,7 +328,7 @@ async def test_after_the_authority_changed_the_trail_is_read_on(scene: Scene) ->
 )
 @settings(max_examples=100)
 def test_every_question_arrives_as_it_was_asked(wanted: Filter, after: int, limit: int) -> None:
-    sent = door.question(wanted, after=after, limit=limit)
+    sent = trail_api.question(wanted, after=after, limit=limit)
     if any("\0" in value for value in sent.values()):
         with pytest.raises(ValueError, match="without NUL"):
             read_question(sent)

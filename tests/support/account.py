@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from hibernator.admission.policies_doors import WEB
+from hibernator.admission.policies_accounts import WEB
 from hibernator.api.crd import to_yaml
 from hibernator.api.hibernateplan import PLANS
 from hibernator.api.people import KnownBy

@@ -10,7 +10,7 @@ from typing import Any
 from hibernator.api.core import CONFIG_MAPS, ConfigMap
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
-from hibernator.kube.reflector import Habits
+from hibernator.kube.reflector import ReflectorTuning
 
 SELECTOR = "app=x"  # leaves out the ConfigMap that every namespace has
 
@@ -74,7 +74,7 @@ class World:
 
 @asynccontextmanager
 async def following(
-    client: Client, namespace: str, habits: Habits | None = None, *, selector: str = SELECTOR
+    client: Client, namespace: str, habits: ReflectorTuning | None = None, *, selector: str = SELECTOR
 ) -> AsyncIterator[Listener]:
     """A cache that runs."""
     cache = Cache(client, CONFIG_MAPS, namespace, label_selector=selector, habits=habits)

@@ -34,7 +34,7 @@ from hibernator.notifications.courier import Means
 from hibernator.notifications.metrics import METRICS
 from hibernator.notifications.outbound import Outbound
 from hibernator.notifications.records import sink_status
-from hibernator.notifications.sinks import Doors, Mailing
+from hibernator.notifications.sinks import Mailing, SinkClients
 from hibernator.notifications.templates import Templates
 from support.caches import running
 from support.clock import ManualClock
@@ -277,7 +277,7 @@ async def notifying(
         means = Means(
             client=client,
             trail=Reader(database),
-            doors=Doors(out, mailing, apprises),
+            clients=SinkClients(out, mailing, apprises),
             templates=templates,
             clock=clock,
             metrics=metrics,

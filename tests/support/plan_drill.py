@@ -13,7 +13,7 @@ from hibernator.api.meta import ObjectMeta
 from hibernator.api.planstatus import HibernatePlanStatus, ItemCount, Rest
 from hibernator.api.problem import Problem
 from hibernator.decisions.hibernateplan import decide
-from hibernator.decisions.hibernateplan_case import Clockwise, Decision, Run, Seen
+from hibernator.decisions.hibernateplan_case import Decision, Run, ScheduleState, Seen
 from hibernator.decisions.hibernateplan_restore import Saving
 from hibernator.decisions.hibernateplan_status import Outcome, Woken
 
@@ -76,7 +76,9 @@ class Drill:
 
     def look(self, wanted: Rest) -> Decision:
         """One pass of the controller, up to the work."""
-        clock = Clockwise(wanted=wanted, reason="OffHours", message="So it is.", until=None, following=None)
+        clock = ScheduleState(
+            wanted=wanted, reason="OffHours", message="So it is.", until=None, following=None
+        )
         decision = decide(
             Seen(
                 plan=self.plan(),

@@ -31,7 +31,7 @@ from hibernator.executors.aws.account import AwsAccount
 from hibernator.executors.aws.session import Session
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.gcp.project import GcpProject
-from hibernator.executors.logins import Doors
+from hibernator.executors.logins import AccountOpener
 from hibernator.executors.registry import executors
 from hibernator.kube import credentials
 from hibernator.kube.cache import Caches
@@ -112,14 +112,14 @@ class _MortalProject(GcpProject):
 
 
 @dataclass(frozen=True)
-class _MortalDoors:
+class _MortalOpener:
     client: MortalClient
     session: aiohttp.ClientSession
 
     async def open(self, login: Login) -> Account:
         spec = login.spec.aws
         if spec is None:
-            found = await Doors(self.session).open(login)
+            found = await AccountOpener(self.session).open(login)
             assert isinstance(found, GcpProject)
             return _MortalProject(
                 found.name, found.tokens, self.session, endpoint=found.endpoint, client=self.client
@@ -148,7 +148,7 @@ async def operating(client: Client, key: Key, clock: ManualClock) -> AsyncIterat
         Connectors(client, session) as connectors,
     ):
         if isinstance(client, MortalClient):
-            connectors._doors = _MortalDoors(client, session)  # type: ignore[assignment] # all that is asked of them
+            connectors._opener = _MortalOpener(client, session)  # type: ignore[assignment] # all that is asked of them
         trail = Trail(Store(database, now=clock.now), identity="test")
         means = Means(
             client=client,

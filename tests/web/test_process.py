@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from whenever import Instant, TimeDelta
 
 from hibernator.admission.certificates import issue
-from hibernator.web.certificate import Mounted
+from hibernator.web.certificate import MountedCertificate
 from support.clock import ManualClock
 from support.cluster import ClusterInTest
 from support.webs import running_webs, web_settings
@@ -64,7 +64,7 @@ async def test_a_certificate_that_is_replaced_is_served_from_then_on_and_a_broke
 ) -> None:
     clock = ManualClock()
     mount(tmp_path)
-    mounted = Mounted(tmp_path, clock)
+    mounted = MountedCertificate(tmp_path, clock)
     first = mounted.front._current
     mount(tmp_path)
     mounted._read()

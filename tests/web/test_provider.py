@@ -13,7 +13,7 @@ from whenever import Instant, TimeDelta
 
 from hibernator.admission.certificates import issue
 from hibernator.kube.clock import SystemClock
-from hibernator.kube.tls import Front
+from hibernator.kube.tls import ReloadingTls
 from hibernator.web.app import _trust as trust
 from hibernator.web.provider import Provider
 from hibernator.web.refusals import LoginRefusedError, ProviderAwayError
@@ -164,7 +164,7 @@ async def test_a_provider_that_is_not_there_says_so(clock: ManualClock) -> None:
 async def test_a_provider_with_an_authority_of_its_own_is_trusted_by_the_file_that_holds_it(
     clock: ManualClock, tmp_path: Path
 ) -> None:
-    now, front = Instant.now(), Front()
+    now, front = Instant.now(), ReloadingTls()
     authority, certificate, key = issue(["127.0.0.1"], now - TimeDelta(hours=1), now + TimeDelta(hours=1))
     front.use(certificate, key)
     file = tmp_path / "authority.pem"

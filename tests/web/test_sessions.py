@@ -12,7 +12,7 @@ from whenever import Instant
 
 from hibernator.web.attempts import Attempts
 from hibernator.web.identity import Identity
-from hibernator.web.known import Known
+from hibernator.web.known import SessionMiddleware
 from hibernator.web.sealing import Keyring
 from hibernator.web.sessions import COOKIE, Session, Sessions, TooLongError
 from support.clock import ManualClock
@@ -74,7 +74,9 @@ async def renewed(sessions: Sessions, browser: dict[str, str], headers: dict[str
 
     scope = dict(request(browser).scope)
     scope["headers"] += [(name.encode(), value.encode()) for name, value in headers.items()]
-    await Known(PlainTextResponse("hello"), sessions, lambda _session: False)(scope, receive, send)
+    await SessionMiddleware(PlainTextResponse("hello"), sessions, lambda _session: False)(
+        scope, receive, send
+    )
     return cookies(answer)
 
 

@@ -20,7 +20,7 @@ from hibernator.admission.review import Handler
 from hibernator.kube.clock import steady
 from hibernator.kube.metrics import Metric, Metrics
 from hibernator.kube.serving import Server
-from hibernator.kube.tls import Front
+from hibernator.kube.tls import ReloadingTls
 
 REQUESTS = Metric(
     "hibernator_webhook_requests_total",
@@ -129,7 +129,7 @@ class WebhookServer:
     """Has its port from the start, lets callers in once it has a certificate, and runs until cancelled."""
 
     def __init__(self, app: ASGIApp, *, host: str = "", port: int, metrics: Metrics | None = None) -> None:
-        self._front = Front()
+        self._front = ReloadingTls()
         self.tls = self._front.context  # for what is served beside them with the same certificate
         self._server = Server(app, host=host, port=port, tls=self.tls)
         self._metrics = metrics or Metrics(METRICS)

@@ -1,4 +1,4 @@
-"""Objects by their labels, as everywhere in Kubernetes."""
+"""Label selectors, by the rules of Kubernetes."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -30,3 +30,23 @@ class Selector(Model):
         tuple[LabelCondition, ...],
         says("Conditions on labels that must all be met.", maxItems=16, x_kubernetes_list_type="atomic"),
     ] = ()
+
+
+def selects(selector: Selector, labels: Mapping[str, str]) -> bool:
+    """Whether an object with these labels is selected."""
+    return all(labels.get(key) == value for key, value in selector.match_labels.items()) and all(
+        _holds(one, labels) for one in selector.match_expressions
+    )
+
+
+def _holds(wanted: LabelCondition, labels: Mapping[str, str]) -> bool:
+    value = labels.get(wanted.key)
+    match wanted.operator:
+        case "In":
+            return value is not None and value in wanted.values
+        case "NotIn":
+            return value is None or value not in wanted.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None

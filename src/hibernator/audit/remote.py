@@ -5,9 +5,9 @@ from typing import TypeVar
 
 import msgspec
 
+from hibernator.audit.api import EVENTS, HEAD, LATEST, decode_entries, decode_position, question
 from hibernator.audit.chain import Entry, Link
 from hibernator.audit.database import AuditUnavailable
-from hibernator.audit.door import EVENTS, HEAD, LATEST, decode_entries, decode_position, question
 from hibernator.audit.reading import PAGE, Filter
 from hibernator.kube.reading import AwayError
 from hibernator.kube.remote import Remote

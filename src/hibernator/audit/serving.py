@@ -5,14 +5,14 @@ from typing import Any
 
 from starlette.requests import Request
 
+from hibernator.audit.api import EVENTS, HEAD, LATEST, Position, encode, read_question
 from hibernator.audit.database import AuditUnavailable
-from hibernator.audit.door import EVENTS, HEAD, LATEST, Position, encode, read_question
 from hibernator.audit.reading import TrailReader
 from hibernator.kube.client import Caller, Client
-from hibernator.kube.reading import AwayError, Door
+from hibernator.kube.reading import AwayError, ReadRoute
 
 
-def trail_doors(reader: TrailReader) -> tuple[Door, ...]:
+def trail_routes(reader: TrailReader) -> tuple[ReadRoute, ...]:
     """The three questions about a trail."""
 
     async def events(request: Request) -> Any:
@@ -26,17 +26,17 @@ def trail_doors(reader: TrailReader) -> tuple[Door, ...]:
     async def head(_request: Request) -> Any:
         return Position(*await reader.head())
 
-    return _door(EVENTS, events), _door(LATEST, latest), _door(HEAD, head)
+    return _route(EVENTS, events), _route(LATEST, latest), _route(HEAD, head)
 
 
-def _door(path: str, answer: Callable[[Request], Awaitable[Any]]) -> Door:
+def _route(path: str, answer: Callable[[Request], Awaitable[Any]]) -> ReadRoute:
     async def encoded(request: Request) -> bytes:
         try:
             return encode(await answer(request))
         except AuditUnavailable as error:
             raise AwayError(str(error)) from error
 
-    return Door(
+    return ReadRoute(
         path, encoded, _may, lambda request: f"the verb get for the nonResourceURL {request.url.path}"
     )
 

@@ -10,7 +10,7 @@ from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.options import Context, Kubeconfig
 
 if TYPE_CHECKING:
-    from hibernator.cli.doctoring.findings import Finding, Findings, Patient
+    from hibernator.cli.doctoring.findings import Finding, Findings, InstalledOperator
 
 _COLOURS: Final = {"ok": "green", "skip": "bright_black", "warn": "yellow", "fail": "red"}
 
@@ -69,7 +69,7 @@ async def _examine(
     import os
 
     from hibernator.cli.doctoring.asking import Asker, UnreachableError
-    from hibernator.cli.doctoring.findings import Finding, Level, Patient
+    from hibernator.cli.doctoring.findings import Finding, InstalledOperator, Level
     from hibernator.kube import credentials
     from hibernator.kube.errors import BadCredentials
     from hibernator.operator.roles import Home
@@ -87,17 +87,20 @@ async def _examine(
             credentials.find(kubeconfig or chosen.kubeconfig or None, context or chosen.context or None)
         ) as asker:
             home = Home(chosen.namespace, service_account)
-            return [each async for each in _all(Patient(asker, home, chosen.database if is_given else ""))]
+            return [
+                each
+                async for each in _all(InstalledOperator(asker, home, chosen.database if is_given else ""))
+            ]
     except (BadCredentials, UnreachableError) as error:
         fix = "Check the address in the kubeconfig, the network between, and --context."
         return [Finding("cluster", Level.FAIL, str(error), fix)]
 
 
-async def _all(patient: "Patient") -> "Findings":
+async def _all(installation: "InstalledOperator") -> "Findings":
     """Every check, in an order in which each explains the next. Without a cluster the others mean nothing."""
     from hibernator.cli.doctoring import installed, leading, permissions, reach, trail, webhooks
 
-    async for finding in reach.cluster(patient):
+    async for finding in reach.cluster(installation):
         yield finding
         if finding.level == "fail":
             return
@@ -114,7 +117,7 @@ async def _all(patient: "Patient") -> "Findings":
         webhooks.certificates,
         trail.database,
     ):
-        async for finding in check(patient):
+        async for finding in check(installation):
             yield finding
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whenever import Instant
 
     from hibernator.api.hibernateplan import HibernatePlan
-    from hibernator.cli.exception_view import Sight
+    from hibernator.cli.exception_view import ExceptionDetails
     from hibernator.decisions.approval import Verdict
     from hibernator.decisions.person import Person
 
@@ -82,11 +82,11 @@ def view(
     """
     from hibernator.cli.output import show_one
 
-    sight = _look(name, place, role="hibernator-auditor")
+    details = _look(name, place, role="hibernator-auditor")
     if output in {Output.TABLE, Output.WIDE}:
-        _show(sight, place)
+        _show(details, place)
     else:
-        show_one(EXCEPTIONS, sight.exception, output)
+        show_one(EXCEPTIONS, details.exception, output)
 
 
 @app.command()
@@ -190,13 +190,13 @@ def create(
 
     from hibernator.api.hibernateplan import PLANS
     from hibernator.approvals.people import Directory, who_am_i
-    from hibernator.decisions.scheduleexception_new import Wanted, read
+    from hibernator.decisions.scheduleexception_new import ExceptionInput, read
     from hibernator.decisions.scheduleexception_request import requester_notes
     from hibernator.kube.clustertime import now
     from hibernator.schedule.problems import exception_hints
     from hibernator.schedule.spoken import shown_with_distance
 
-    wanted = Wanted(
+    wanted = ExceptionInput(
         name=name,
         plan=plan,
         type=type_,
@@ -264,8 +264,10 @@ async def _foretell(
     except ApiError:
         return  # without the right to read them, the webhook reports it
     document = document | {"metadata": document["metadata"] | {"namespace": place}}
-    wish = msgspec.convert(document, ScheduleException)
-    found = Files(seen.policies, (plan,), (wish, *others), labels=seen.labels).asked(wish, me, asked_at)
+    exception = msgspec.convert(document, ScheduleException)
+    found = Files(seen.policies, (plan,), (exception, *others), labels=seen.labels).asked(
+        exception, me, asked_at
+    )
     if found.problems:
         raise CliError(" ".join(found.problems))
     for said in foretold(found):
@@ -286,22 +288,22 @@ def cancel(name: Name, place: ClusterOptions, patience: Patience) -> None:
     _set(name, "cancelled", True, "cancelled", place, patience)
 
 
-def _look(name: str, place: ClusterOptions, role: str) -> "Sight":
+def _look(name: str, place: ClusterOptions, role: str) -> "ExceptionDetails":
     from hibernator.cli import exception_view
 
-    async def ask(session: Session) -> "Sight":
+    async def ask(session: Session) -> "ExceptionDetails":
         return await exception_view.look(session.client, name, session.namespace)
 
     return talk(ask, place, role=role)
 
 
-def _show(sight: "Sight", place: ClusterOptions) -> None:
+def _show(details: "ExceptionDetails", place: ClusterOptions) -> None:
     from hibernator.cli import exception_view
     from hibernator.cli.offline import out
     from hibernator.kube.clustertime import now
 
     console = out.console(None)
-    out.lines(console, exception_view.lines(sight, console.width, out.ink(console), now(place.kubeconfig)))
+    out.lines(console, exception_view.lines(details, console.width, out.ink(console), now(place.kubeconfig)))
 
 
 def _decide(name: str, verdict: "Verdict", reason: str, place: ClusterOptions, deciding: Deciding) -> None:
@@ -309,8 +311,8 @@ def _decide(name: str, verdict: "Verdict", reason: str, place: ClusterOptions, d
     from hibernator.cli.exception_outcome import outcome
 
     def look() -> tuple[Matter, Callable[[], None]]:
-        sight = _look(name, place, role="hibernator-approver")
-        return matter_of(sight.exception), lambda: _show(sight, place)
+        details = _look(name, place, role="hibernator-approver")
+        return matter_of(details.exception), lambda: _show(details, place)
 
     decide_about(
         "exception", name, verdict, reason, place, deciding, look=look, write=decide, outcome=outcome

@@ -33,24 +33,24 @@ _LOCAL: Final = "%a %Y-%m-%d %H:%M"
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ExceptionDetails:
     exception: ScheduleException
     comparison: Comparison | None  # None when the plan is gone, invalid or not readable
     zone: str = "UTC"  # of the plan, as far as it can be read
 
 
-async def look(client: Client, name: str, namespace: str) -> Sight:
+async def look(client: Client, name: str, namespace: str) -> ExceptionDetails:
     exception = await client.get(EXCEPTIONS, name, namespace)
     try:
         plan = await client.get(PLANS, exception.spec.plan_ref.name, namespace)
     except (NotFound, Forbidden):
-        return Sight(exception, None)
+        return ExceptionDetails(exception, None)
     if any(check_exception(exception.spec)) or any(check_schedule(plan.spec.schedule)):
-        return Sight(exception, None, known_zone(plan.spec.schedule.timezone))
+        return ExceptionDetails(exception, None, known_zone(plan.spec.schedule.timezone))
     years = years_around(exception.spec.valid_from.year, exception.spec.valid_until.year)
     others = beside(exception, await client.list(EXCEPTIONS, namespace))
     comparison = compare(plan, exception, await _holidays(client, plan, years), others)
-    return Sight(exception, comparison, plan.spec.schedule.timezone)
+    return ExceptionDetails(exception, comparison, plan.spec.schedule.timezone)
 
 
 async def _holidays(client: Client, plan: HibernatePlan, years: range) -> Holidays:
@@ -68,35 +68,35 @@ async def _holidays(client: Client, plan: HibernatePlan, years: range) -> Holida
     return load_holidays(block, days_off)[0]
 
 
-def lines(sight: Sight, width: int, ink: Ink, now: Instant) -> Iterator[Text]:
+def lines(details: ExceptionDetails, width: int, ink: Ink, now: Instant) -> Iterator[Text]:
     """All of it, from what it is to what was done."""
-    exception = sight.exception
+    exception = details.exception
     spec, metadata = exception.spec, exception.metadata
     what = f"{metadata.namespace}/{metadata.name} {_DOES[spec.type]} HibernatePlan {spec.plan_ref.name}"
     yield from wrapped(printable(what), width, style="bold")
-    for title, value in _facts(sight, now):
+    for title, value in _facts(details, now):
         if value:
             yield from wrapped(printable(value), width, bullet=f"  {title:<13} ")
     yield Text("Windows", "bold")
     for window in spec.windows:
         yield from wrapped(", ".join(window.days_of_week), width, bullet=f"  {window.start}-{window.end} ")
     yield from _approvals(exception)
-    yield from _changes(sight, width, ink, now)
+    yield from _changes(details, width, ink, now)
     if exception.status.history:
         yield Text("History", "bold")
     for entry in exception.status.history:
         yield from wrapped(printable(_history_line(entry)), width, bullet=f"  {moment(entry.timestamp)} ")
 
 
-def _facts(sight: Sight, now: Instant) -> Iterator[tuple[str, str]]:
-    exception = sight.exception
+def _facts(details: ExceptionDetails, now: Instant) -> Iterator[tuple[str, str]]:
+    exception = details.exception
     spec, status = exception.spec, exception.status
     yield "state", status.state or "not seen by the operator yet"
     yield "message", status.message
     yield "reason", spec.reason or ""
     yield "requested by", status.requested_by
-    yield "valid from", distanced(spec.valid_from, sight.zone, now)
-    yield "valid until", distanced(spec.valid_until, sight.zone, now)
+    yield "valid from", distanced(spec.valid_from, details.zone, now)
+    yield "valid until", distanced(spec.valid_until, details.zone, now)
     yield "lead time", spec.lead_time or ""
     yield "seen", matter_of(exception).seen
     if (impact := status.impact) and impact.workloads is not None:
@@ -122,9 +122,9 @@ def _approvals(exception: ScheduleException) -> Iterator[Text]:
             yield Text(f"  the decision of {printable(user)} is not counted")
 
 
-def _changes(sight: Sight, width: int, ink: Ink, now: Instant) -> Iterator[Text]:
+def _changes(details: ExceptionDetails, width: int, ink: Ink, now: Instant) -> Iterator[Text]:
     """The timeline before and after, on the days on which they differ."""
-    if (comparison := sight.comparison) is None:
+    if (comparison := details.comparison) is None:
         yield from wrapped(
             "What changes is unknown: the plan is gone, or you may not see it, or one of the two has "
             "mistakes.",

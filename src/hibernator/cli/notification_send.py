@@ -22,7 +22,7 @@ from hibernator.notifications.config import Config, ConfigError, hide, read_conf
 from hibernator.notifications.markup import MARKUPS
 from hibernator.notifications.occasions import Occasion, Parcel
 from hibernator.notifications.outbound import Networks, Outbound
-from hibernator.notifications.sinks import Doors, deliver, markup_of
+from hibernator.notifications.sinks import SinkClients, deliver, markup_of
 from hibernator.notifications.templates import TemplateError, Templates, template_in
 from hibernator.notifications.wording import explained, text
 
@@ -42,7 +42,7 @@ async def sent(session: Session, name: str, sink: str, event: str, networks: Net
     said = await _text(session, chosen, parcel, markup_of(config), None)
     try:
         async with Outbound(networks) as out, Apprises(networks) as apprises:
-            await deliver(Doors(out, apprises=apprises), config, parcel, said, Instant.now())
+            await deliver(SinkClients(out, apprises=apprises), config, parcel, said, Instant.now())
     except (AwayError, RefusedError) as error:
         raise CliError(f"The sink {chosen.name} did not take it: {hide(str(error), config)}.") from None
     return f"The sink {chosen.name} took the test message {parcel.id}."

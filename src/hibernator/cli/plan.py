@@ -26,7 +26,7 @@ from hibernator.schedule.errors import FORMS
 
 if TYPE_CHECKING:
     from hibernator.api.hibernateplan import HibernatePlan
-    from hibernator.decisions.scheduleexception_new import Wish
+    from hibernator.decisions.scheduleexception_new import QuickOverride
     from hibernator.executors.sleepers import Sleeper
     from hibernator.schedule.periods import Period
 
@@ -331,14 +331,21 @@ def sleep(
 
 
 def _request(
-    name: str, wish: "Wish", period: "Period", reason: str, patience: Patience, place: ClusterOptions
+    name: str,
+    override: "QuickOverride",
+    period: "Period",
+    reason: str,
+    patience: Patience,
+    place: ClusterOptions,
 ) -> None:
     from hibernator.cli.plan_request import request
     from hibernator.kube.clustertime import now
 
     asked_at, longest = now(place.kubeconfig), patience.seconds
     talk(
-        lambda session: request(session, name, wish, period, now=asked_at, reason=reason, longest=longest),
+        lambda session: request(
+            session, name, override, period, now=asked_at, reason=reason, longest=longest
+        ),
         place,
         role="hibernator-requester",
     )

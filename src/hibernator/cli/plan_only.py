@@ -19,13 +19,13 @@ from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.leader import about_the_leader, until as so
 from hibernator.cli.missing import not_found
 from hibernator.cli.plan_request import suspended
-from hibernator.cli.why_sight import named, sort_named
+from hibernator.cli.why_details import kind_named, named
 from hibernator.decisions.hibernateplan_case import is_suspended
 from hibernator.decisions.hibernateplan_status import standing
 from hibernator.decisions.staying import FORCE_AWAKE
 from hibernator.executors import sleepers
 from hibernator.executors.sleepers import Sleeper
-from hibernator.executors.workloads.kinds import Sort
+from hibernator.executors.workloads.kinds import WorkloadKind
 from hibernator.kube.errors import NotFound
 from hibernator.schedule.periods import Period
 from hibernator.schedule.spoken import shown_with_distance, span
@@ -37,7 +37,7 @@ class _Wanted:
     """A workload as the user names it."""
 
     word: str
-    sort: Sort
+    resource: WorkloadKind
     name: str
 
 
@@ -82,19 +82,19 @@ async def _awake_already(
 async def _place(session: Session, plan: HibernatePlan, word: str) -> str:
     """The namespace in which the workload is; raises `CliError` where it is in none."""
     kind, name = named(word)
-    sort = await sort_named(session.client, kind)
+    resource = await kind_named(session.client, kind)
     for namespace in dict.fromkeys((session.namespace, *sorted(_namespaces(plan)))):
-        for one in await session.client.list(sort.kind, namespace, field_selector=f"metadata.name={name}"):
+        for one in await session.client.list(resource.api, namespace, field_selector=f"metadata.name={name}"):
             return one.metadata.namespace
-    raise await not_found(session.client, sort.kind, [name], session.namespace)
+    raise await not_found(session.client, resource.api, [name], session.namespace)
 
 
 async def _sleeper(session: Session, plan: HibernatePlan, word: str) -> Sleeper:
     """What bears the mark of the plan for that workload: the workload itself, or what scales it."""
     kind, name = named(word)
-    wanted = _Wanted(word, await sort_named(session.client, kind), name)
+    wanted = _Wanted(word, await kind_named(session.client, kind), name)
     everywhere = [
-        one for one in await _sleepers(session, plan, wanted.sort) if one.mark.uid == plan.metadata.uid
+        one for one in await _sleepers(session, plan, wanted.resource) if one.mark.uid == plan.metadata.uid
     ]
     mine = [one for one in everywhere if one.key.rpartition("/")[2] == name]
     here = [one for one in mine if one.namespace == session.namespace]
@@ -112,12 +112,12 @@ async def _sleeper(session: Session, plan: HibernatePlan, word: str) -> Sleeper:
             )
 
 
-async def _sleepers(session: Session, plan: HibernatePlan, sort: Sort) -> list[Sleeper]:
-    wheres = (sleepers.of_sort(sort), sleepers.SCALED_OBJECTS_WHERE)
+async def _sleepers(session: Session, plan: HibernatePlan, resource: WorkloadKind) -> list[Sleeper]:
+    wheres = (sleepers.of_workload_kind(resource), sleepers.SCALED_OBJECTS_WHERE)
     found: list[Sleeper] = []
     for namespace in sorted(_namespaces(plan)):
         found += [one async for one in sleepers.find(session.client, wheres, namespace)]
-    return [one for one in found if one.key.startswith(f"{sort.label}/")]
+    return [one for one in found if one.key.startswith(f"{resource.label}/")]
 
 
 def _namespaces(plan: HibernatePlan) -> set[str]:
@@ -139,12 +139,12 @@ async def _absent(
     names = sorted(one.key.rpartition("/")[2] for one in sleeping)
     meant = guess(wanted.name, names)
     try:
-        await session.client.get(wanted.sort.kind, wanted.name, session.namespace)
+        await session.client.get(wanted.resource.api, wanted.name, session.namespace)
     except NotFound:
         if meant:
             hint = f"Did you mean {wanted.word.partition('/')[0]}/{meant}?"
             return CliError(f"{plan.metadata.name} has put no {wanted.word} to sleep.", hint=hint)
-        return await not_found(session.client, wanted.sort.kind, [wanted.name], session.namespace)
+        return await not_found(session.client, wanted.resource.api, [wanted.name], session.namespace)
     return CliError(
         f"{wanted.word} does not sleep for {plan.metadata.name}: it is awake, slept before or not covered.",
         hint=f"See `hibernator why {wanted.word}{session.options}`.",

@@ -18,7 +18,7 @@ from hibernator.cli.leader import about_the_leader, until as so
 from hibernator.decisions.conditions import find
 from hibernator.decisions.hibernateplan_case import is_suspended
 from hibernator.decisions.scheduleexception_line import taken_by
-from hibernator.decisions.scheduleexception_new import Wish, at_once
+from hibernator.decisions.scheduleexception_new import QuickOverride, at_once
 from hibernator.decisions.scheduleexception_request import requester_notes
 from hibernator.schedule.periods import Period
 from hibernator.schedule.spoken import shown, shown_with_distance, span
@@ -29,7 +29,14 @@ _OVER: Final = frozenset({"Rejected", "Cancelled", "Expired"})
 
 
 async def request(
-    session: Session, name: str, wish: Wish, period: Period, *, now: Instant, reason: str, longest: float
+    session: Session,
+    name: str,
+    override: QuickOverride,
+    period: Period,
+    *,
+    now: Instant,
+    reason: str,
+    longest: float,
 ) -> None:
     """File the exception, and report what becomes of it within `longest` seconds."""
     plan = await session.client.get(PLANS, name, session.namespace)
@@ -39,12 +46,12 @@ async def request(
     _, until = period(zone, now)
     me = await who_am_i(session.client, Directory())
     notes = requester_notes(me.user, dict(me.extra), me.groups)
-    body = at_once(plan, wish, now, until, reason, notes)
+    body = at_once(plan, override, now, until, reason, notes)
     made = await session.client.create(EXCEPTIONS, body, session.namespace)
     when = shown_with_distance(until, zone, now)
-    typer.echo(f"requested: {name} {wish.done} until {when}, by ScheduleException {made.metadata.name}")
+    typer.echo(f"requested: {name} {override.done} until {when}, by ScheduleException {made.metadata.name}")
     if longest:
-        typer.echo(f"{name} is {await _answer(session, plan, made, wish, longest)} until {when}")
+        typer.echo(f"{name} is {await _answer(session, plan, made, override, longest)} until {when}")
 
 
 def suspended(name: str, session: Session) -> CliError:
@@ -55,7 +62,7 @@ def suspended(name: str, session: Session) -> CliError:
 
 
 async def _answer(
-    session: Session, plan: HibernatePlan, made: ScheduleException, wish: Wish, longest: float
+    session: Session, plan: HibernatePlan, made: ScheduleException, override: QuickOverride, longest: float
 ) -> str:
     """What the plan is now, if that is what was asked for; otherwise a `CliError` says what is missing."""
     client, namespace = session.client, session.namespace
@@ -69,7 +76,7 @@ async def _answer(
         if state in _OVER or (state == "Pending" and waits):
             return True
         plan = await client.get(PLANS, plan_name, namespace)
-        return state == "Active" and plan.status.phase in {wish.phase, "Error"}
+        return state == "Active" and plan.status.phase in {override.phase, "Error"}
 
     await so(is_decided, longest)
     status = made.status
@@ -92,12 +99,12 @@ async def _answer(
             f"{plan_name} is in Error: {words}",
             hint=f"See `hibernator plan describe {plan_name}{session.options}`.",
         )
-    if plan.status.phase != wish.phase:
+    if plan.status.phase != override.phase:
         done = plan.status.progress or "no"
-        words = f"{plan_name} is still {wish.doing} after {after}: {done} targets are done."
+        words = f"{plan_name} is still {override.doing} after {after}: {done} targets are done."
         hint = f"See how it goes on: `hibernator plan list {plan_name} --watch{session.options}`."
         raise CliError(words, hint=hint, code=Exit.WAITING)
-    return wish.done
+    return override.done
 
 
 async def _behind(session: Session, plan: HibernatePlan, made: ScheduleException, other: str) -> str:

@@ -13,7 +13,7 @@ from hibernator.cli.options import Chosen, ClusterOptions, Comment, Listing, Out
 
 if TYPE_CHECKING:
     from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
-    from hibernator.cli.remediation_view import Sight
+    from hibernator.cli.remediation_view import RemediationDetails
     from hibernator.decisions.approval import Verdict
 
 app = group("See remediations that wait for approval, and approve or reject them.")
@@ -66,11 +66,11 @@ def view(
     from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
     from hibernator.cli.output import show_one
 
-    sight = _look(name, place, role="hibernator-auditor")
+    details = _look(name, place, role="hibernator-auditor")
     if output in {Output.TABLE, Output.WIDE}:
-        _show(sight)
+        _show(details)
     else:
-        show_one(APPROVAL_REQUESTS, sight.request, output)
+        show_one(APPROVAL_REQUESTS, details.request, output)
 
 
 @app.command()
@@ -107,28 +107,30 @@ def reject(
     _decide(name, "reject", reason, place, deciding)
 
 
-def _look(name: str, place: ClusterOptions, role: str) -> "Sight":
+def _look(name: str, place: ClusterOptions, role: str) -> "RemediationDetails":
     from hibernator.api.aianalysis import ANALYSES
     from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
-    from hibernator.cli.remediation_view import Sight
+    from hibernator.cli.remediation_view import RemediationDetails
     from hibernator.kube.errors import Forbidden, NotFound
 
-    async def ask(session: Session) -> Sight:
+    async def ask(session: Session) -> RemediationDetails:
         request = await session.client.get(APPROVAL_REQUESTS, name, session.namespace)
         try:
             reference = request.spec.ai_analysis_ref.name
-            return Sight(request, await session.client.get(ANALYSES, reference, session.namespace))
+            return RemediationDetails(
+                request, await session.client.get(ANALYSES, reference, session.namespace)
+            )
         except (NotFound, Forbidden):
-            return Sight(request, None)
+            return RemediationDetails(request, None)
 
     return talk(ask, place, role=role)
 
 
-def _show(sight: "Sight") -> None:
+def _show(details: "RemediationDetails") -> None:
     from hibernator.cli.output import printable
     from hibernator.cli.remediation_view import lines
 
-    for line in lines(sight):
+    for line in lines(details):
         typer.echo(printable(line))
 
 
@@ -138,8 +140,8 @@ def _decide(name: str, verdict: "Verdict", reason: str, place: ClusterOptions, d
     from hibernator.cli.remediation_view import outcome
 
     def look() -> tuple[Matter, Callable[[], None]]:
-        sight = _look(name, place, role="hibernator-approver")
-        return matter_of(sight.request), lambda: _show(sight)
+        details = _look(name, place, role="hibernator-approver")
+        return matter_of(details.request), lambda: _show(details)
 
     decide_about(
         "remediation", name, verdict, reason, place, deciding, look=look, write=decide, outcome=outcome

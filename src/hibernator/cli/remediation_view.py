@@ -35,17 +35,17 @@ def asks(one: RemediationApprovalRequest, person: Person) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class RemediationDetails:
     request: RemediationApprovalRequest
     analysis: AIAnalysis | None  # None when it is gone or not readable
 
 
-def lines(sight: Sight) -> Iterator[str]:
-    request = sight.request
+def lines(details: RemediationDetails) -> Iterator[str]:
+    request = details.request
     spec, status, metadata = request.spec, request.status, request.metadata
     context = spec.approval_context
     yield f"{metadata.namespace}/{metadata.name} asks about AIAnalysis {spec.ai_analysis_ref.name}"
-    found = sight.analysis.spec.analysis if sight.analysis else None
+    found = details.analysis.spec.analysis if details.analysis else None
     signal = found.signal if found and isinstance(found.signal, str) else ""
     via = f" through {status.decided_via}" if status.decided_via else ""
     facts = (
@@ -64,7 +64,10 @@ def lines(sight: Sight) -> Iterator[str]:
         ("found", found.reason if found else ""),
         ("seen", matter_of(request).seen),
         ("remediation", spec.remediation_request_ref.name if spec.remediation_request_ref else ""),
-        ("analysis", (sight.analysis.status.phase or "") if sight.analysis else "gone, or hidden from you"),
+        (
+            "analysis",
+            (details.analysis.status.phase or "") if details.analysis else "gone, or hidden from you",
+        ),
     )
     for title, value in facts:
         if value:

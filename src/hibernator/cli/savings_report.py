@@ -15,8 +15,7 @@ from hibernator.audit.reading import Filter, Reader
 from hibernator.audit.sleeps import read_sleep, sleeps
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.output import printable
-from hibernator.decisions.pricelist import LISTED
-from hibernator.decisions.prices import Prices
+from hibernator.decisions.prices import LISTED, Prices
 from hibernator.decisions.savings import CLOUD, Amount, Place, Slept, Woke, count, spells
 
 _HOUR: Final = 3600

@@ -21,15 +21,15 @@ def why(
     For example: `hibernator why deploy/web -n shop`
     """
     from hibernator.cli.output import printable
-    from hibernator.cli.why_sight import look, named
+    from hibernator.cli.why_details import look, named
     from hibernator.cli.why_words import lines
     from hibernator.kube.clustertime import now
 
     kind, name = named(workload)
 
     async def ask(session: Session) -> list[str]:
-        sight = await look(session.client, kind, name, session.namespace)
-        return list(lines(sight, now(place.kubeconfig), session.cluster))
+        details = await look(session.client, kind, name, session.namespace)
+        return list(lines(details, now(place.kubeconfig), session.cluster))
 
     for line in talk(ask, place, role="hibernator-auditor"):
         typer.echo(printable(line) if line else line)

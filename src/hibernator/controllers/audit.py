@@ -1,10 +1,9 @@
-"""Tells the audit trail that an object is gone, of every kind, whether or not anyone waited for that.
+"""Records the deletion of every object in the audit trail, with or without a finalizer.
 
-Most objects have no finalizer, and shall need none just to be written about. While this replica leads, the
-watch tells who has gone, and how they were last. What went while no one led is found at the beginning of
-the next lead: the trail knows whose beginning it has and whose end it has not. There is one id for the
-end of an object, so that it does not matter who tells it, or how often. Who did it is looked for among those
-who asked for it.
+Most objects have no finalizer, and need none just to be recorded. While this replica leads, its watches
+report each deletion with the last state of the object. Deletions while no replica led are found when the next
+one begins to lead: the trail has the creation of the object and not its deletion. The event of a deletion has
+one id, so it can be recorded twice. Its actor is looked up among the deletion requests.
 """
 
 from collections import defaultdict
@@ -73,9 +72,9 @@ def spool_controller(means: Means, home: str) -> Controller:
 
 T = TypeVar("T", bound=Object)
 
-# All that go at the same time are recorded at the same time.
-_DEPARTURE: Final = Key("", "deleted")
-_ABSENCE: Final = Key("", "deleted without a leader")
+# Deletions at the same time are recorded together.
+_SEEN: Final = Key("", "deleted")
+_MISSED: Final = Key("", "deleted without a leader")
 _PATIENCE: Final = 1.0
 _AGAIN: Final = 60.0  # seconds
 _KINDS: Final[tuple[Kind[Any], ...]] = (
@@ -94,19 +93,19 @@ _UNSEEN: Final = "found to be gone when a replica began to lead; when it went is
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
-    """Someone who went, at some moment between two of real time."""
+class Deletion:
+    """An object that was deleted, at some moment between two of real time."""
 
     life: Life
     at: Instant  # as it is recorded
     since: Instant
     until: Instant
-    last_words: tuple[AuditEvent, ...] = ()
+    last_events: tuple[AuditEvent, ...] = ()
     noticed: str = ""
     identity: tuple[str, ...] = ()
 
 
-class Departures:
+class DeletionRecorder:
     def __init__(self, means: Means, caches: Sequence[Cache[Any]]) -> None:
         self._trail = means.trail
         self._spool = means.spool
@@ -114,46 +113,46 @@ class Departures:
         self._real = SystemClock()  # by which people ask to delete something
         self._namespace = means.caches.namespace
         self._caches: Mapping[str, Cache[Any]] = {one.kind.kind: one for one in caches}
-        self._gone: dict[Resource, Gone] = {}
+        self._deletions: dict[Resource, Deletion] = {}
         self._left_at: Instant | None = None
         self._leads = False
         sources = [Watches(one, _no_keys) for one in caches]
-        self.controller = means.controller("departures", self.reconcile, sources, workers=1)
+        self.controller = means.controller("deletions", self.reconcile, sources, workers=1)
         for cache in caches:
             cache.on_change(self._handler(cache.kind))
 
     def lead(self, left_at: Instant | None) -> None:
-        """From now on every deletion is seen. Who went since the last leader left has to be looked for."""
+        """From now on every deletion is seen. Those since the last leader left have to be looked for."""
         self._leads, self._left_at = True, left_at
-        self.controller.queue.add(_ABSENCE)
+        self.controller.queue.add(_MISSED)
 
     async def reconcile(self, key: Key) -> Result:
-        if key == _ABSENCE:
-            return await self._look_for_the_absent()
-        gone, self._gone = self._gone, {}
+        if key == _MISSED:
+            return await self._find_missed()
+        found, self._deletions = self._deletions, {}
         try:
-            await self._tell(gone)
+            await self._record(found)
         except BaseException:
-            self._gone = gone | self._gone
+            self._deletions = found | self._deletions
             raise
         return Result()
 
-    async def _tell(self, gone: Mapping[Resource, Gone]) -> None:
+    async def _record(self, found: Mapping[Resource, Deletion]) -> None:
         # The store drops what it cannot read any more; but that is still there.
         really = [
             one
-            for about, one in gone.items()
+            for about, one in found.items()
             if (about.namespace, about.name) not in self._caches[about.kind].undecodable
         ]
         asked: dict[str, list[Asked]] = defaultdict(list)
-        for wish in await self._spool.asked(*(one.life.resource.uid for one in really)):
-            asked[wish.uid].append(wish)
+        for request in await self._spool.asked(*(one.life.resource.uid for one in really)):
+            asked[request.uid].append(request)
         events: list[AuditEvent] = []
         for one in really:
-            events += (*one.last_words, _deleted(one, asked[one.life.resource.uid]))
+            events += (*one.last_events, _deleted(one, asked[one.life.resource.uid]))
         await self._spool.keep(*events, patience=_PATIENCE)
 
-    async def _look_for_the_absent(self) -> Result:
+    async def _find_missed(self) -> Result:
         # What the last leader has recorded of their end must be in the trail, or it would be there twice.
         try:
             known = await self._trail.living()
@@ -162,13 +161,13 @@ class Departures:
         if await self._spool.waits():
             return Result(_AGAIN)
         for life in known:
-            if self._is_absent(life.resource):
+            if self._is_missing(life.resource):
                 now = self._real.now()
                 since = self._left_at or now
-                self._is_gone(Gone(life, self._clock.now(), since, now, noticed=_UNSEEN))
+                self._add(Deletion(life, self._clock.now(), since, now, noticed=_UNSEEN))
         return Result()
 
-    def _is_absent(self, about: Resource) -> bool:
+    def _is_missing(self, about: Resource) -> bool:
         cache = self._caches.get(about.kind)
         if cache is None or self._namespace not in {"", about.namespace}:
             return False  # someone else's, or where this operator does not look
@@ -184,32 +183,32 @@ class Departures:
             about, deleted = Resource.of(kind, old), old.metadata.deletion_timestamp
             at, real = (Instant(deleted),) * 2 if deleted else (self._clock.now(), self._real.now())
             life = Life(about, journal_audit.correlation(kind, old))
-            last_words, identity = tuple(journal_audit.events(kind, old)), journal_audit.of_deletion(old)
-            self._is_gone(Gone(life, at, real, real, last_words, identity=identity))
+            last_events, identity = tuple(journal_audit.events(kind, old)), journal_audit.of_deletion(old)
+            self._add(Deletion(life, at, real, real, last_events, identity=identity))
 
         return changed
 
-    def _is_gone(self, gone: Gone) -> None:
-        self._gone[gone.life.resource] = gone
-        self.controller.queue.add(_DEPARTURE)
+    def _add(self, deletion: Deletion) -> None:
+        self._deletions[deletion.life.resource] = deletion
+        self.controller.queue.add(_SEEN)
 
 
-def every_departure(means: Means) -> Departures:
-    """For every kind that the trail tells of."""
-    return Departures(means, [means.caches.of(kind) for kind in _KINDS])
+def deletion_recorder(means: Means) -> DeletionRecorder:
+    """For every kind whose transitions the trail has."""
+    return DeletionRecorder(means, [means.caches.of(kind) for kind in _KINDS])
 
 
-def _deleted(gone: Gone, asked: Iterable[Asked]) -> AuditEvent:
-    about = gone.life.resource
+def _deleted(deletion: Deletion, asked: Iterable[Asked]) -> AuditEvent:
+    about = deletion.life.resource
     return event(
         f"{about.kind.lower()}.deleted",
         about,
-        at=gone.at,
-        identity=gone.identity,
-        actor=person(deleter(asked, gone.since, gone.until)),
+        at=deletion.at,
+        identity=deletion.identity,
+        actor=person(deleter(asked, deletion.since, deletion.until)),
         channel="api",
-        correlation_id=gone.life.correlation_id,
-        data={"noticed": gone.noticed} if gone.noticed else None,
+        correlation_id=deletion.life.correlation_id,
+        data={"noticed": deletion.noticed} if deletion.noticed else None,
     )
 
 

@@ -23,14 +23,14 @@ from hibernator.controllers.hibernateplan_progress import SLICE, Attempt, Progre
 from hibernator.controllers.hibernateplan_restore import RestoreData
 from hibernator.controllers.hibernateplan_runs import FAILURES, Runner
 from hibernator.controllers.hibernateplan_sources import (
-    Lending,
+    ConnectorUse,
     PlanExceptions,
-    clockwise,
     exception_entries,
     in_force,
     lay_out,
+    schedule_state,
 )
-from hibernator.controllers.journal_audit import farewell
+from hibernator.controllers.journal_audit import record_deletion
 from hibernator.controllers.means import Means
 from hibernator.controllers.metrics import TARGET_FAILURES, count
 from hibernator.controllers.strays import Strays
@@ -38,9 +38,9 @@ from hibernator.decisions.hibernateplan import decide
 from hibernator.decisions.hibernateplan_case import (
     FINALIZER,
     LEAVE_ASLEEP,
-    Clockwise,
     Decision,
     Run,
+    ScheduleState,
     Seen,
     is_deleted,
     is_dry_run,
@@ -85,7 +85,7 @@ class PlanReconciler(Reconciler[HibernatePlan, Seen, Decision]):
         restore_maps: Cache[Object],
         registry: Registry,
         strays: Strays,
-        lending: Lending,
+        connectors: ConnectorUse,
     ) -> None:
         super().__init__(means.parts(shared.plans(means.caches)), decide)
         self._exceptions = exceptions
@@ -96,7 +96,7 @@ class PlanReconciler(Reconciler[HibernatePlan, Seen, Decision]):
         self._metrics = means.metrics
         self._spool = means.spool
         self._strays = strays
-        self._lending = lending
+        self._connectors = connectors
         self._memories: dict[Key, _Memory] = {}
 
     async def reconcile(self, key: Key) -> Result:
@@ -166,17 +166,17 @@ class PlanReconciler(Reconciler[HibernatePlan, Seen, Decision]):
         memory.later = await self._forget_woken(plan, memory.held, now)
         stored, broken = await self._keeping.stored(plan, memory.held, now)
         about_time, others = self._problems(plan, memory)
-        problems = (*about_time, *others, *self._lending.problems(plan), *broken)
+        problems = (*about_time, *others, *self._connectors.problems(plan), *broken)
         name = f"{plan.metadata.namespace}/{plan.metadata.name}"
         active = self._exceptions.active(name)
-        clock: Clockwise | None = None
+        clock: ScheduleState | None = None
         troubles: tuple[str, ...] = ()
         if not is_dry_run(plan) and memory.looked:
             memory.looked = None
             memory.outcomes.clear()
         if not about_time:
             timeline, troubles = self._timeline(plan, memory, active)
-            clock = clockwise(timeline, now)
+            clock = schedule_state(timeline, now)
             if is_dry_run(plan) and memory.looked != (plan.metadata.generation, clock.wanted):
                 memory.looked = plan.metadata.generation, clock.wanted
                 memory.outcomes.clear()
@@ -294,7 +294,7 @@ class PlanReconciler(Reconciler[HibernatePlan, Seen, Decision]):
         if LEAVE_ASLEEP in plan.metadata.annotations:
             for stored in (memory.held.stored or {}).values():
                 await self._restore.leave(stored)
-        await farewell(self._spool, PLANS, plan)
+        await record_deletion(self._spool, PLANS, plan)
         others = [one for one in plan.metadata.finalizers if one != FINALIZER]
         await self.objects.write_metadata(plan, {"finalizers": others})
 
@@ -303,7 +303,7 @@ def plan_controller(means: Means, *, registry: Registry, strays: Strays) -> Cont
     """The controller with its watches."""
     plans = shared.plans(means.caches)
     exceptions = shared.exceptions(means.caches)
-    lending = Lending(means.caches, plans)
+    connectors = ConnectorUse(means.caches, plans)
     restore_maps = shared.restore_maps(means.caches)
     restore_maps.index(shared.BY_PLAN, lambda one: map("/".join, _of_restore_data(one)))
     reconciler = PlanReconciler(
@@ -312,7 +312,7 @@ def plan_controller(means: Means, *, registry: Registry, strays: Strays) -> Cont
         restore_maps=restore_maps,
         registry=registry,
         strays=strays,
-        lending=lending,
+        connectors=connectors,
     )
 
     def holidays_changed(of: Key) -> None:
@@ -327,7 +327,7 @@ def plan_controller(means: Means, *, registry: Registry, strays: Strays) -> Cont
             For(plans),
             Watches(exceptions, lambda one: (Key(one.metadata.namespace, one.spec.plan_ref.name),)),
             Watches(restore_maps, _of_restore_data),
-            *lending.sources,
+            *connectors.sources,
         ],
     )
     strays.kept = reconciler.kept

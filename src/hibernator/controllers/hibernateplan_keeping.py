@@ -19,7 +19,7 @@ from hibernator.controllers.hibernateplan_progress import Progress
 from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
 from hibernator.controllers.hibernateplan_runs import Runner
 from hibernator.decisions.hibernateplan_case import Run
-from hibernator.decisions.hibernateplan_keeping import is_woken, missing, strangers
+from hibernator.decisions.hibernateplan_keeping import is_woken, missing, removed
 from hibernator.decisions.hibernateplan_status import last_operation, last_result, standing, states
 from hibernator.executors.protocol import ExecutorError, Job, Permanent
 from hibernator.kube.cache import Cache
@@ -98,7 +98,7 @@ class Keeping:
 
     async def woken(self, plan: HibernatePlan, held: Held, now: Instant) -> list[str]:
         """The targets that are awake by what the status says, and of which something is kept."""
-        if last_operation(plan.status) != "Wake" and not strangers(plan):
+        if last_operation(plan.status) != "Wake" and not removed(plan):
             return []
         stored, _ = await self.stored(plan, held, now)
         return [name for name, one in stored.items() if is_woken(plan, name, one.kept)]

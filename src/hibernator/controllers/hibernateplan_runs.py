@@ -370,13 +370,13 @@ class Runner:
         if before is None or not progress.prepared:
             return
         asleep = {item.key for item in progress.todo} | progress.failed.keys()
-        restless = set() if asleep else {item.key for item in progress.settling}
+        unsettled = set() if asleep else {item.key for item in progress.settling}
         if self.lingers(job.target.type) is not None:
-            restless = before.kept.sleeping.keys() - asleep
+            unsettled = before.kept.sleeping.keys() - asleep
         left = {
-            key: msgspec.structs.replace(entry, woken=key in restless)
+            key: msgspec.structs.replace(entry, woken=key in unsettled)
             for key, entry in before.kept.entries.items()
-            if key in asleep | restless
+            if key in asleep | unsettled
         }
         kept = Kept(target=before.kept.target, entries=left)
         stored[job.target.name] = await self._restore.save(job.namespace, job.plan, kept, before)

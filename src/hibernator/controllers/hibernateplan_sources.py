@@ -18,7 +18,7 @@ from hibernator.controllers.shared import ACTIVE
 from hibernator.decisions.conditions import whole_second
 from hibernator.decisions.connectors import Connector, Name, borrowed, connectors_of
 from hibernator.decisions.hibernateplan import active_exceptions
-from hibernator.decisions.hibernateplan_case import MOST_EXCEPTIONS, Clockwise
+from hibernator.decisions.hibernateplan_case import MOST_EXCEPTIONS, ScheduleState
 from hibernator.decisions.scheduleexception_line import plan_key
 from hibernator.kube.cache import Cache, Caches
 from hibernator.kube.controller import Key, Watches
@@ -54,9 +54,9 @@ def lay_out(
     return PlanTimeline(schedule, usable, holidays), tuple(troubles)
 
 
-def clockwise(timeline: PlanTimeline, now: Instant) -> Clockwise:
+def schedule_state(timeline: PlanTimeline, now: Instant) -> ScheduleState:
     answer = timeline.at(now)
-    return Clockwise(
+    return ScheduleState(
         wanted=_rest(answer),
         reason=str(answer.reason),
         message=answer.message,
@@ -114,7 +114,7 @@ def _rest(answer: Answer[State]) -> Rest:
 _BY_CONNECTOR = "connector"
 
 
-class Lending:
+class ConnectorUse:
     def __init__(self, caches: Caches, plans: Cache[HibernatePlan]) -> None:
         self._plans = plans
         self._providers = caches.of(PROVIDERS)

@@ -83,7 +83,7 @@ class Records(Generic[T]):
         self._versions.pop((namespace, name), None)
 
 
-async def farewell(spool: AuditSpool, kind: Kind[Any], found: Object) -> None:
+async def record_deletion(spool: AuditSpool, kind: Kind[Any], found: Object) -> None:
     """Record the deletion of an object, and all that its journal still has, before both are gone.
 
     This is waited for, because nothing else could record it later; but not for the database, because nothing

@@ -105,7 +105,7 @@ def _labels(plan: HibernatePlan) -> tuple[str, str]:
     return plan.metadata.namespace, plan.metadata.name
 
 
-Matter = ScheduleException | RemediationApprovalRequest
+Decidable = ScheduleException | RemediationApprovalRequest
 Verdict = Literal["approved", "rejected", "expired", "withdrawn"]
 
 _OF_REQUESTS: Final[Mapping[str, Verdict]] = {"Approved": "approved", "Rejected": "rejected"}
@@ -142,27 +142,27 @@ DECISION_SECONDS = Metric(
 _OF_APPROVALS: Final = (WAITING, OLDEST_SECONDS, DECISIONS, DECISION_SECONDS)
 
 
-def waits_since(matter: Matter) -> Instant | None:
+def waits_since(request: Decidable) -> Instant | None:
     """Since when it waits for people; None when it does not."""
-    if isinstance(matter, ScheduleException):
-        status, asked = matter.status, matter.status.requested_at
+    if isinstance(request, ScheduleException):
+        status, asked = request.status, request.status.requested_at
         return Instant(asked) if asked and status.state == status.approval_state == "Pending" else None
-    made = matter.metadata.creation_timestamp
-    return Instant(made) if made and not matter.status.decision else None
+    made = request.metadata.creation_timestamp
+    return Instant(made) if made and not request.status.decision else None
 
 
-def verdict(matter: Matter | None) -> Verdict:
+def verdict(request: Decidable | None) -> Verdict:
     """What became of something that waited until now."""
-    if matter is None:
+    if request is None:
         return "withdrawn"
-    if isinstance(matter, RemediationApprovalRequest):
-        return _OF_REQUESTS.get(matter.status.decision, "expired")
-    state, said = matter.status.state, matter.status.approval_state
+    if isinstance(request, RemediationApprovalRequest):
+        return _OF_REQUESTS.get(request.status.decision, "expired")
+    state, said = request.status.state, request.status.approval_state
     if said == "Approved":
         return "approved"
     if state == "Cancelled":
         return "withdrawn"
-    ready = find(matter.status.conditions, READY)
+    ready = find(request.status.conditions, READY)
     in_time = said == "Rejected" and not (ready and ready.reason == APPROVAL_TIMEOUT)
     return "rejected" if in_time else "expired"
 
@@ -189,8 +189,8 @@ class ApprovalMetrics:
         self._means.metrics.follow(OLDEST_SECONDS, oldest, kind)
         cache.on_change(self._handler(kind))
 
-    def _handler(self, kind: str) -> Callable[[Matter | None, Matter | None], None]:
-        def changed(old: Matter | None, new: Matter | None) -> None:
+    def _handler(self, kind: str) -> Callable[[Decidable | None, Decidable | None], None]:
+        def changed(old: Decidable | None, new: Decidable | None) -> None:
             since = waits_since(old) if old and self._leads else None
             if since is None or (new and waits_since(new)):
                 return

@@ -14,10 +14,10 @@ from hibernator.controllers.means import Means
 from hibernator.controllers.remediationapprovalrequest import BY_ANALYSIS
 from hibernator.decisions.remediationrequest import (
     Adopt,
+    AnalysisCase,
     Ask,
     Decision,
     Drop,
-    Matter,
     Refer,
     Seen,
     Step,
@@ -50,7 +50,7 @@ class RemediationReconciler(Reconciler[RemediationRequest, Seen, Decision]):
         asked = {name for analysis in analyses for name in request_names(analysis)}
         return Seen(
             remediation=remediation,
-            matters=tuple(Matter(analysis, self._requests_about(analysis)) for analysis in analyses),
+            analyses=tuple(AnalysisCase(analysis, self._requests_about(analysis)) for analysis in analyses),
             orphans=tuple(
                 request
                 for request in self._requests.find(BY_REMEDIATION, here)

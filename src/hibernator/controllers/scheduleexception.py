@@ -26,11 +26,11 @@ from hibernator.api.scheduleexception import (
 from hibernator.approvals.people import Naming, People, everybody
 from hibernator.approvals.policies import Policies
 from hibernator.controllers import shared
-from hibernator.controllers.journal_audit import farewell
+from hibernator.controllers.journal_audit import record_deletion
 from hibernator.controllers.means import Means
 from hibernator.decisions.conditions import find
 from hibernator.decisions.impact import beside, impact, workloads
-from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL, Crowd, Decision, Seen, decide
+from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL, Decision, OpenBefore, Seen, decide
 from hibernator.decisions.scheduleexception_line import (
     MOST_OF_PLAN,
     MOST_OF_REQUESTER,
@@ -61,13 +61,13 @@ class Line:
         self._next: tuple[Key, ...] = ()
         exceptions.on_change(self._changed)
 
-    def crowd(self, one: ScheduleException) -> Crowd:
+    def open_before(self, one: ScheduleException) -> OpenBefore:
         plan, who, at = plan_key(one), requester(one), place(one)
         before = bisect_left(self._by_requester.get((plan, who), ()), at) if who else 0
-        return Crowd(bisect_left(self._by_plan.get(plan, ()), at), before)
+        return OpenBefore(bisect_left(self._by_plan.get(plan, ()), at), before)
 
     def has_place(self, one: ScheduleException) -> bool:
-        before, mine = self.crowd(one)
+        before, mine = self.open_before(one)
         return is_open(one) and before < MOST_OF_PLAN and mine < MOST_OF_REQUESTER
 
     def holders(self, plan: str) -> Iterator[ScheduleException]:
@@ -212,7 +212,7 @@ class ExceptionReconciler(Reconciler[ScheduleException, Seen, Decision]):
                 for other in self._line.holders(plan_key(exception))
                 if other.metadata.uid != exception.metadata.uid
             ),
-            crowd=self._line.crowd(exception),
+            open_before=self._line.open_before(exception),
             people=everybody(exception, self._people.directory()),
             impact=self._impact(key, exception, plan) if plan and not problems else None,
             problems=problems,
@@ -256,7 +256,7 @@ class ExceptionReconciler(Reconciler[ScheduleException, Seen, Decision]):
         found, decision = one.found, one.decision
         kept = [name for name in found.metadata.finalizers if name != FINALIZER]
         if decision.release:
-            await farewell(self._spool, EXCEPTIONS, found)
+            await record_deletion(self._spool, EXCEPTIONS, found)
             await self.objects.write_metadata(found, {"finalizers": kept})
             return None
         if decision.status and _is_let_through(found, decision.status):

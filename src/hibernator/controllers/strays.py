@@ -37,7 +37,7 @@ from hibernator.executors import sleepers
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.protocol import ExecutorError, Item, Job, Saved
 from hibernator.executors.registry import Registry
-from hibernator.executors.sleepers import Sleeper, Waker
+from hibernator.executors.sleepers import Sleeper, WokenBy
 from hibernator.executors.workloads.writes import ODD
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
@@ -71,7 +71,7 @@ class Stray:
     asleep: bool = True
     excluded: bool = False
     confirmed: bool = False  # while restore data names it, the plan itself looks again whether it is awake
-    woken_by: Waker | None = None  # only of what others have woken
+    woken_by: WokenBy | None = None  # only of what others have woken
     wake: Callable[[], Awaitable[object]] = field(compare=False)
 
 

@@ -25,7 +25,7 @@ from hibernator.executors.patches import kind_named
 from hibernator.executors.protocol import ExecutorError, Item, Job, check_count, parameters
 from hibernator.executors.registry import Registry
 from hibernator.executors.sleepers import Sleeper, Where
-from hibernator.executors.workloads.kinds import sort_of
+from hibernator.executors.workloads.kinds import workload_kind
 from hibernator.executors.workloads.writes import ODD
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
@@ -184,7 +184,7 @@ async def _wheres(client: Client, targets: Iterable[Target]) -> tuple[Where, ...
                 wheres.setdefault(where.kind.resource, where)
             elif isinstance(wanted, WorkloadScalerParameters):
                 for name in wanted.included_groups:
-                    where = sleepers.of_sort(await sort_of(client, name))
+                    where = sleepers.of_workload_kind(await workload_kind(client, name))
                     wheres.setdefault(where.kind.resource, where)
         except ExecutorError:  # which the plan itself says in its status
             continue

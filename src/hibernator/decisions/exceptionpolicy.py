@@ -20,6 +20,7 @@ from hibernator.api.exceptionpolicy import (
 )
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.scheduleexception import ScheduleException
+from hibernator.api.selector import selects
 from hibernator.decisions.approval import Seat, fingerprint
 from hibernator.decisions.exceptionpolicy_limits import (
     Use,
@@ -32,7 +33,6 @@ from hibernator.decisions.exceptionpolicy_limits import (
 )
 from hibernator.decisions.pattern import PatternError, found_in
 from hibernator.decisions.person import Person
-from hibernator.decisions.selecting import selects
 from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.words import read_duration
 

@@ -12,10 +12,10 @@ from whenever import Instant
 
 from hibernator.api.exceptionpolicy import ExceptionPolicy, ExceptionPolicySpec, Requirement
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
+from hibernator.api.selector import selects
 from hibernator.decisions.approval import Request, Seat
 from hibernator.decisions.exceptionpolicy import Demand, Demands, name_in, required, why_not_in
 from hibernator.decisions.scheduleexception_request import seat_of
-from hibernator.decisions.selecting import selects
 from hibernator.schedule.errors import ScheduleError
 
 _MOST_PLACES: Final = 100  # as many as the status has room for

@@ -138,20 +138,20 @@ def _move(seen: Seen, status: HibernatePlanStatus, wanted: Rest, now: Instant) -
     """Begin, interrupt or open again what brings the plan to where it is wanted, and go on with it."""
     operation = status.current_operation
     names = [target.name for target in seen.plan.spec.targets]
-    strangers = sorted(seen.kept - set(names))
+    removed = sorted(seen.kept - set(names))
     going: Rest = standing(status, seen.kept)
     if going != wanted and wanted == "Asleep":
-        status = begin(status, "Sleep", [*strangers, *names], (), now)
+        status = begin(status, "Sleep", [*removed, *names], (), now)
     elif going != wanted:
         asleep = _sleepers(seen, status)
         sleepers = [name for name in names if name in asleep]
         others = [name for name in names if name not in asleep]
-        status = begin(status, "Wake", [*strangers, *sleepers], others, now)
+        status = begin(status, "Wake", [*removed, *sleepers], others, now)
     elif operation is None and (again := _again(seen, status, now)):
         status = reopen(status, again, now)
     status = _replace(status, retried=seen.plan.metadata.annotations.get(RETRY, status.retried)[:64])
     if status.current_operation is None:
-        return _said(seen, _without_strangers(seen, status), now)
+        return _said(seen, _without_removed(seen, status), now)
     status = _advance(seen, status, now)
     runs = tuple(
         Run(name=target.name, operation=direction(seen.plan, status, target.name))
@@ -191,10 +191,10 @@ def _again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> tuple[str, 
     if standing(status, seen.kept) == "Awake" or not changed:
         return tuple(failed)
     names = [target.name for target in plan.spec.targets]
-    strangers = sorted(seen.kept - set(names))
+    removed = sorted(seen.kept - set(names))
     known = states(status)
     return (
-        *strangers,
+        *removed,
         *(name for name in names if name in failed or name in seen.changed or name not in known),
     )
 
@@ -233,7 +233,7 @@ def _once_more_at(status: HibernatePlanStatus) -> Instant | None:
     return Instant(result.finished_at) + TimeDelta(seconds=LONGEST_PAUSE)
 
 
-def _without_strangers(seen: Seen, status: HibernatePlanStatus) -> HibernatePlanStatus:
+def _without_removed(seen: Seen, status: HibernatePlanStatus) -> HibernatePlanStatus:
     """Forget what has left the plan and of which nothing is kept any more."""
     names = {target.name for target in seen.plan.spec.targets} | seen.kept
     return _replace(status, targets=tuple(target for target in status.targets if target.name in names))

@@ -31,7 +31,7 @@ MOST_EXCEPTIONS: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clockwise:
+class ScheduleState:
     """What the schedule says, with the exceptions that override it."""
 
     wanted: Rest
@@ -46,7 +46,7 @@ class Seen:
     """All that the decision may look at."""
 
     plan: HibernatePlan
-    clock: Clockwise | None  # None while the schedule has mistakes
+    clock: ScheduleState | None  # None while the schedule has mistakes
     kept: frozenset[str] = frozenset()  # targets of which something is kept to be woken
     changed: frozenset[str] = frozenset()  # those that the spec describes in other words than when they slept
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from hibernator.decisions.hibernateplan_status import last_operation, standing, 
 _UNDERWAY = frozenset({"Pending", "Running", "Failed"})
 
 
-def strangers(plan: HibernatePlan) -> frozenset[str]:
+def removed(plan: HibernatePlan) -> frozenset[str]:
     """Targets that the status knows and the spec does not name any more: they are woken at any time."""
     return frozenset(states(plan.status)) - {target.name for target in plan.spec.targets}
 

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from hibernator.api.problem import Problem
 from hibernator.api.structural import guess
-from hibernator.decisions.pricelist import listed
 from hibernator.decisions.savings import CLOUD, NODES, WORKLOADS, Amount
 
 _HOUR: Final = 3600
@@ -15,6 +14,30 @@ _TYPES: Final = frozenset({WORKLOADS, *NODES, *CLOUD})
 _OPENCOST: Final = {"CPU": "cpu", "RAM": "memory"}
 _CSV: Final = ("Region", "AssetClass", "InstanceType", "MarketPriceHourly")
 _NUMBERS: Final = ("cpu", "memory")
+# AWS, Linux, on demand, in USD, for an order of magnitude. The price of a family grows with the size of the
+# machine, so one number for each family and region is enough. Everything else is priced by its cores.
+LISTED: Final = "AWS's list price, approximately"
+_LARGE: Final[Mapping[str, Mapping[str, float]]] = {  # an hour of the size `large`
+    "us-east-1": {"t3": 0.0832, "m5": 0.096, "c5": 0.085, "r5": 0.126},
+    "eu-central-1": {"t3": 0.096, "m5": 0.115, "c5": 0.097, "r5": 0.152},
+}
+_SIZES: Final[Mapping[str, float]] = {
+    "nano": 1 / 16,
+    "micro": 1 / 8,
+    "small": 1 / 4,
+    "medium": 1 / 2,
+    "large": 1,
+    "xlarge": 2,
+    **{f"{number}xlarge": 2 * number for number in (2, 4, 8, 9, 12, 16, 18, 24)},
+}
+
+
+def listed(machine: str) -> float | None:
+    """The list price of an hour of `eu-central-1/m5.xlarge`, if there is one."""
+    region, _, type_ = machine.partition("/")
+    family, _, size = type_.partition(".")
+    large, times = _LARGE.get(region, {}).get(family), _SIZES.get(size)
+    return None if large is None or times is None else round(large * times, 6)
 
 
 @dataclass(frozen=True, slots=True)

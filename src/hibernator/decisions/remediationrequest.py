@@ -46,7 +46,7 @@ Reason = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Matter:
+class AnalysisCase:
     """One analysis of the RemediationRequest, with the objects that have its requests' names."""
 
     analysis: AIAnalysis
@@ -58,7 +58,7 @@ class Seen:
     """All that the decision may look at."""
 
     remediation: RemediationRequest
-    matters: tuple[Matter, ...] = ()
+    analyses: tuple[AnalysisCase, ...] = ()
     orphans: tuple[RemediationApprovalRequest, ...] = ()  # that ask about an analysis that is not here
     recorded: frozenset[int] = frozenset()  # what of the journal the audit trail has
 
@@ -114,18 +114,18 @@ def decide(seen: Seen, now: Instant) -> Decision:
         return Decision()  # all of it is going
     steps: list[Step] = [Drop(request) for request in seen.orphans if _is_open(request)]
     notices: list[Notice[Reason]] = []
-    for matter in seen.matters:
-        if matter.analysis.metadata.deletion_timestamp:
+    for case in seen.analyses:
+        if case.analysis.metadata.deletion_timestamp:
             continue
-        owner = controller_of(matter.analysis)
+        owner = controller_of(case.analysis)
         if owner is None:
-            steps.append(Adopt(matter.analysis))
+            steps.append(Adopt(case.analysis))
         elif owner.uid != remediation.metadata.uid:
-            name = matter.analysis.metadata.name
+            name = case.analysis.metadata.name
             message = f"AIAnalysis {name} belongs to {owner.kind} {owner.name} and is not adopted."
             notices.append(Notice(type="Warning", reason="AdoptionRefused", message=message))
-        if matter.analysis.status.phase == "Approving":
-            for found in _ask(matter):
+        if case.analysis.status.phase == "Approving":
+            for found in _ask(case):
                 if isinstance(found, Notice):
                     notices.append(found)
                 else:
@@ -215,16 +215,16 @@ def owned_by(remediation: RemediationRequest) -> OwnerReference:
     )
 
 
-def _ask(matter: Matter) -> Iterator[Step | Notice[Reason]]:
+def _ask(case: AnalysisCase) -> Iterator[Step | Notice[Reason]]:
     """See to it that there is a request. One that was deleted is made again, but only once."""
-    analysis = matter.analysis
+    analysis = case.analysis
     spec = request_spec(analysis)
     if spec is None or spec.remediation_request_ref is None:
         return
     first, second = request_names(analysis)
     reference = analysis.status.remediation_approval_request_ref
     known = reference.name if reference else ""
-    found = {request.metadata.name: request for request in matter.requests}
+    found = {request.metadata.name: request for request in case.requests}
     mine = next((name for name in (second, first) if name in found and asks_about(found[name], analysis)), "")
     wanted = second if known else first
     if mine:
@@ -266,7 +266,7 @@ _PHASES: Final[dict[str, tuple[RemediationPhase, Reason]]] = {
 def _status(seen: Seen, now: Instant) -> RemediationRequestStatus:
     """How the newest analysis stands."""
     remediation = seen.remediation
-    newest = max((matter.analysis for matter in seen.matters), key=_age, default=None)
+    newest = max((case.analysis for case in seen.analyses), key=_age, default=None)
     phase, reason = _PHASES.get((newest and newest.status.phase) or "", ("Pending", "AwaitingAnalysis"))
     message = "Waits for an AIAnalysis that names it."
     if newest:

@@ -48,14 +48,14 @@ FAREWELL_SECONDS: Final = 60.0  # the longest that a deletion waits for the plan
 _FINAL: Final = frozenset({"Expired", "Cancelled"})  # nothing that anyone does changes these
 
 
-class Crowd(NamedTuple):
+class OpenBefore(NamedTuple):
     """How many open exceptions of its plan came before this one, and how many of those by its requester."""
 
     of_plan: int = 0
     of_requester: int = 0
 
 
-_ALONE: Final = Crowd()
+_NONE_BEFORE: Final = OpenBefore()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class Seen:
     exception: ScheduleException
     plan: HibernatePlan | None
     others: tuple[ScheduleException, ...] = ()  # those of the same plan that have a place
-    crowd: Crowd = _ALONE
+    open_before: OpenBefore = _NONE_BEFORE
     people: Mapping[str, Person] = field(default_factory=dict)  # by user, those whom the operator knows
     impact: Impact | None = None
     problems: tuple[Problem, ...] = ()
@@ -269,7 +269,7 @@ def _crowded(look: _Look) -> Course | None:
     """No one is asked about more than a plan can have."""
     if look.exception.status.state in {"Approved", "Active"}:
         return None
-    before, mine = look.seen.crowd
+    before, mine = look.seen.open_before
     message = crowded(look.plan_name, before, mine, requester(look.exception))
     return look.course("Pending", "QuotaExceeded", message, next_look=look.until) if message else None
 

@@ -20,7 +20,7 @@ _WINDOW: Final = re.compile(r"(\d{1,2}:\d{2})-(\d{1,2}:\d{2})\s+([A-Za-z]+(?:\s*
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ExceptionInput:
     """What is asked for, as it was written: times in the one language, windows as `21:00-02:00 SAT,SUN`."""
 
     name: str
@@ -39,10 +39,10 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ParsedInput:
     """What is asked for, once it could be read."""
 
-    wanted: Wanted
+    wanted: ExceptionInput
     period: Period
     windows: list[dict[str, Any]]
 
@@ -70,10 +70,10 @@ class Ready:
         return {"metadata": {"name": wanted.name, "annotations": notes}, "spec": given}, begin, end
 
 
-def read(wanted: Wanted) -> Ready:
+def read(wanted: ExceptionInput) -> ParsedInput:
     """Understand the times; TimeError says what cannot be understood."""
     valid = period(wanted.from_ or None, wanted.for_ or None, wanted.until or None)
-    return Ready(wanted, valid, [_window(text) for text in wanted.windows] or EVERY_DAY)
+    return ParsedInput(wanted, valid, [_window(text) for text in wanted.windows] or EVERY_DAY)
 
 
 def _window(text: str) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def _window(text: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class QuickOverride:
     """What someone wants of a plan at once."""
 
     word: str  # part of the exception's name
@@ -95,27 +95,32 @@ class Wish:
     doing: str
 
 
-WAKE: Final = Wish("wake", "suspend", "Active", "awake", "waking up")
-SLEEP: Final = Wish("sleep", "extend", "Hibernated", "asleep", "going to sleep")
+WAKE: Final = QuickOverride("wake", "suspend", "Active", "awake", "waking up")
+SLEEP: Final = QuickOverride("sleep", "extend", "Hibernated", "asleep", "going to sleep")
 
 
 def at_once(
-    plan: HibernatePlan, wish: Wish, now: Instant, until: Instant, reason: str, notes: dict[str, str]
+    plan: HibernatePlan,
+    override: QuickOverride,
+    now: Instant,
+    until: Instant,
+    reason: str,
+    notes: dict[str, str],
 ) -> dict[str, Any]:
     """An exception that holds all day long, from now until then: its validity says when."""
     stamp = now.to_stdlib().strftime("%Y%m%d-%H%M%S")
     return {
         "metadata": {
-            "name": f"{plan.metadata.name}-{wish.word}-{stamp}",
+            "name": f"{plan.metadata.name}-{override.word}-{stamp}",
             "namespace": plan.metadata.namespace,
             "annotations": notes,
         },
         "spec": {
             "planRef": {"name": plan.metadata.name},
-            "type": wish.type,
+            "type": override.type,
             "validFrom": now.format_iso(unit="second"),
             "validUntil": until.format_iso(unit="second"),
             "windows": EVERY_DAY,
-            "reason": reason or f"hibernator plan {wish.word}",
+            "reason": reason or f"hibernator plan {override.word}",
         },
     }

@@ -25,9 +25,9 @@ from hibernator.executors.gcp.cluster import GkeGrants, by_gke
 from hibernator.executors.gcp.gke import GkePlace
 from hibernator.executors.gcp.project import GcpProject
 from hibernator.executors.insist import typed
-from hibernator.executors.logins import CLOUDS, Doors
+from hibernator.executors.logins import CLOUDS, AccountOpener
 from hibernator.executors.protocol import Job, Permanent, parameters_as
-from hibernator.executors.remote import Remote, Way, by_kubeconfig, enter
+from hibernator.executors.remote import ClusterAccess, Remote, by_kubeconfig, enter
 from hibernator.kube import errors
 from hibernator.kube.client import Client
 from hibernator.kube.kubeconfig import ResolvedContext
@@ -49,7 +49,7 @@ class Connectors:
     def __init__(self, client: Client, session: aiohttp.ClientSession, *, fence: Fence | None = None) -> None:
         self._own = client
         self._fence = fence
-        self._doors = Doors(session, fence)
+        self._opener = AccountOpener(session, fence)
         self._connections = Connections()
         self._cluster_id: str | None = None
 
@@ -114,19 +114,19 @@ class Connectors:
         return await self._connections.get(
             ("CloudProvider", namespace, name),
             lambda: self._login(namespace, name),
-            self._doors.open,
+            self._opener.open,
             afresh=afresh,
         )
 
     async def cluster(self, namespace: str, name: str, *, afresh: bool = False) -> Remote:
         """What a K8SCluster leads to."""
 
-        async def look() -> Way | None:
+        async def look() -> ClusterAccess | None:
             found = await self._read(CLUSTERS, namespace, name)
             return None if found.spec.in_cluster else await self._way(found)
 
-        async def make(way: Way | None) -> Remote:
-            return await enter(way, self._fence) if way else Remote(self._own, None)
+        async def make(access: ClusterAccess | None) -> Remote:
+            return await enter(access, self._fence) if access else Remote(self._own, None)
 
         return await self._connections.get(("K8SCluster", namespace, name), look, make, afresh=afresh)
 
@@ -182,17 +182,17 @@ class Connectors:
                     self._cluster_id = ""
         return self._cluster_id
 
-    async def _way(self, found: K8SCluster) -> Way:
+    async def _way(self, found: K8SCluster) -> ClusterAccess:
         namespace, spec = found.metadata.namespace, found.spec
         if spec.kubeconfig_ref:
-            return Way(await self._kubeconfig(namespace, spec.kubeconfig_ref))
+            return ClusterAccess(await self._kubeconfig(namespace, spec.kubeconfig_ref))
         if spec.eks:
             account = _at(AwsAccount, await self._referred(spec.eks.provider_ref, namespace))
             there = account.at(spec.eks.region)
-            return Way(await by_eks(there, spec.eks.name), account, EksGrants(there, spec.eks.name))
+            return ClusterAccess(await by_eks(there, spec.eks.name), account, EksGrants(there, spec.eks.name))
         if spec.gke:
             at = await self._gke_place(spec.gke, namespace)
-            return Way(await by_gke(at), at.project, GkeGrants(at.project.tokens))
+            return ClusterAccess(await by_gke(at), at.project, GkeGrants(at.project.tokens))
         raise Unusable(
             "WrongType",
             f"The K8SCluster {found.metadata.name} names none. Set inCluster, kubeconfigRef, eks or gke.",

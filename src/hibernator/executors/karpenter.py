@@ -17,12 +17,12 @@ from hibernator.decisions.sleepmark import LABEL, TRACE, Mark, from_metadata, re
 from hibernator.executors.connections import Clusters
 from hibernator.executors.insist import insist, typed
 from hibernator.executors.protocol import Executor, Item, Job, Permanent, Saved, parameters
-from hibernator.executors.workloads.kinds import Anything, quantity
+from hibernator.executors.workloads.kinds import AnyObject, quantity
 from hibernator.executors.workloads.scaler import selector_text
 from hibernator.kube import errors
 from hibernator.kube.client import Client
 
-NODE_POOLS: Final = Kind(Anything, "karpenter.sh", "v1", "NodePool", "nodepools", namespaced=False)
+NODE_POOLS: Final = Kind(AnyObject, "karpenter.sh", "v1", "NodePool", "nodepools", namespaced=False)
 _ZERO: Final = {"cpu": "0", "memory": "0"}
 
 
@@ -113,7 +113,7 @@ class NodePool:
         return "cpu" in limits and quantity(limits["cpu"]) == 0
 
 
-def pool_of(found: Anything) -> NodePool:
+def pool_of(found: AnyObject) -> NodePool:
     metadata = found.metadata
     return NodePool(
         name=metadata.name,
@@ -159,7 +159,7 @@ async def _write(
     await client.patch(partial(NODE_POOLS), pool.name, "", body, resource_version=pool.version)
 
 
-def _item(found: Anything, owner: str) -> Item:
+def _item(found: AnyObject, owner: str) -> Item:
     pool = pool_of(found)
     if pool.asleep and pool.mark and pool.mark.plan == owner and pool.mark.was:
         return Item(key=pool.key, restore=pool.mark.was, asleep=True, seen=pool)

@@ -27,7 +27,7 @@ CLOUDS: Final[Mapping[str, Cloud]] = {"aws": aws, "gcp": gcp}
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class AccountOpener:
     """How accounts are opened."""
 
     session: aiohttp.ClientSession

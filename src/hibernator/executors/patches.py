@@ -48,7 +48,7 @@ from hibernator.executors.protocol import (
     parameters_as,
 )
 from hibernator.executors.reach import Reach
-from hibernator.executors.workloads.kinds import Anything
+from hibernator.executors.workloads.kinds import AnyObject
 from hibernator.executors.workloads.scaler import selector_text
 from hibernator.executors.workloads.writes import parts_of, write
 from hibernator.kube import errors
@@ -66,7 +66,7 @@ class _WrittenMeta(ObjectMeta):
     managed_fields: tuple[Managed, ...] = ()
 
 
-class Written(Anything):
+class Written(AnyObject):
     """An object of any kind, and who wrote which of its fields. Only for the moment of a look."""
 
     metadata: _WrittenMeta = _WrittenMeta()
@@ -332,7 +332,7 @@ def _kind(wanted: PatchesParameters) -> Kind[Written]:
     return kind_named(wanted.api_version, wanted.resource)
 
 
-def _key(kind: Kind[Any], found: Anything) -> str:
+def _key(kind: Kind[Any], found: AnyObject) -> str:
     return f"{kind.resource}/{found.metadata.namespace}/{found.metadata.name}"
 
 

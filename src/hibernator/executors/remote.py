@@ -15,7 +15,7 @@ _LARGEST: Final = 16 * 2**20  # bytes of an answer: a page of 500 workloads has 
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ClusterAccess:
     """Everything that a client for a cluster is made of."""
 
     place: ResolvedContext = field(repr=False)  # may hold a token
@@ -35,10 +35,10 @@ class Remote:
             await self._opened.__aexit__(None, None, None)
 
 
-async def enter(way: Way, fence: Fence | None) -> Remote:
+async def enter(access: ClusterAccess, fence: Fence | None) -> Remote:
     """Open a client, whose changes are fenced as those in our own cluster are."""
     try:
-        opened = Client(Credentials(way.place, grants=way.grants), largest=_LARGEST)
+        opened = Client(Credentials(access.place, grants=access.grants), largest=_LARGEST)
     except BadCredentials as error:
         raise Unusable("CredentialsUnusable", f"{error.message}.") from error
     await opened.__aenter__()

@@ -27,7 +27,7 @@ from hibernator.executors import karpenter, patches
 from hibernator.executors.insist import insist, typed
 from hibernator.executors.karpenter import NODE_POOLS
 from hibernator.executors.patches import Written, written
-from hibernator.executors.workloads.kinds import BUILT_IN, Anything, Sort, scalable
+from hibernator.executors.workloads.kinds import BUILT_IN, AnyObject, WorkloadKind, scalable
 from hibernator.executors.workloads.writes import ODD, keda_of, thing_of, write
 from hibernator.kube import errors
 from hibernator.kube.client import Client
@@ -50,7 +50,7 @@ class Sleeper:
     waking: Patch  # what brings it back to what its mark says
 
 
-class Waker(NamedTuple):
+class WokenBy(NamedTuple):
     """Who has woken something, and when, as far as it is known."""
 
     manager: str = ""
@@ -71,18 +71,18 @@ class Where:
         return self.kind.resource in BUILT_INS
 
 
-def of_sort(sort: Sort) -> Where:
+def of_workload_kind(kind: WorkloadKind) -> Where:
     def sleeper(where: Where, found: Written) -> Sleeper | None:
         if is_patched(_was(found)):
             return _of_patched(where, found)
-        thing = thing_of(sort, found, None)
+        thing = thing_of(kind, found, None)
         if thing.mark is None or thing.mark.was is None:
             return None
         trace = thing.mark.trace
         waking = thing.to_wake(thing.mark.was, trace) if thing.asleep else thing.to_leave_awake(trace)
         return _sleeper(where, found, thing.key, thing.mark, waking, asleep=thing.asleep)
 
-    return Where(written(sort.kind), sleeper)
+    return Where(written(kind.api), sleeper)
 
 
 def of_patched(kind: Kind[Any]) -> Where:
@@ -118,7 +118,7 @@ def _of_scaled_object(where: Where, found: ScaledObject) -> Sleeper | None:
     return _sleeper(where, found, mark.item, mark, waking, asleep=asleep)
 
 
-def _of_pool(where: Where, found: Anything) -> Sleeper | None:
+def _of_pool(where: Where, found: AnyObject) -> Sleeper | None:
     pool = karpenter.pool_of(found)
     if pool.mark is None or pool.mark.was is None:
         return None
@@ -134,12 +134,12 @@ def _sleeper(where: Where, found: Any, key: str, mark: Mark, waking: Patch, *, a
 
 SCALED_OBJECTS_WHERE = Where(SCALED_OBJECTS, _of_scaled_object)
 POOLS_WHERE = Where(NODE_POOLS, _of_pool)
-USUAL = (*map(of_sort, BUILT_IN), SCALED_OBJECTS_WHERE)
+USUAL = (*map(of_workload_kind, BUILT_IN), SCALED_OBJECTS_WHERE)
 _PATCHABLE: Final = tuple(
-    of_patched(Kind(Anything, group, version, plural, plural))
+    of_patched(Kind(AnyObject, group, version, plural, plural))
     for (group, plural), version in PATCHABLE.items()
 )
-BUILT_INS: Final = frozenset(where.kind.resource for where in (*map(of_sort, BUILT_IN), *_PATCHABLE))
+BUILT_INS: Final = frozenset(where.kind.resource for where in (*map(of_workload_kind, BUILT_IN), *_PATCHABLE))
 
 
 async def everywhere(client: Client) -> tuple[Where, ...]:
@@ -161,13 +161,13 @@ def of_definitions(definitions: Iterable[CustomResourceDefinition]) -> tuple[Whe
 
 
 def _custom(definition: CustomResourceDefinition) -> Where | None:
-    if sort := scalable(definition):
-        return of_sort(sort)
+    if kind := scalable(definition):
+        return of_workload_kind(kind)
     spec = definition.spec
     version = next((one.name for one in spec.versions if one.served), "")
     if not version or spec.scope != "Namespaced" or refusal(spec.group, spec.names.plural):
         return None
-    return of_patched(Kind(Anything, spec.group, version, spec.names.kind, spec.names.plural))
+    return of_patched(Kind(AnyObject, spec.group, version, spec.names.kind, spec.names.plural))
 
 
 async def find(client: Client, wheres: Iterable[Where], namespace: str = "") -> AsyncIterator[Sleeper]:
@@ -219,13 +219,13 @@ async def read(client: Client, sleeper: Sleeper) -> Sleeper | None:
     return _read(sleeper.where, found)
 
 
-async def woken_by(client: Client, sleeper: Sleeper) -> Waker:
+async def woken_by(client: Client, sleeper: Sleeper) -> WokenBy:
     """The field manager that owns what would put it to sleep: who has woken it, as far as it is known."""
     kind = replace(written(sleeper.where.kind), partial=True)
     try:
         found = await client.get(kind, sleeper.name, sleeper.namespace)
     except errors.ApiError:
-        return Waker()
+        return WokenBy()
     patched = is_patched(sleeper.mark.was)  # by any field, and so by whichever manager wrote to it last
     owners = [
         entry
@@ -233,7 +233,7 @@ async def woken_by(client: Client, sleeper: Sleeper) -> Waker:
         if (patched or _OWNED & set(entry.fields.get("f:spec") or ())) and entry.manager != MANAGER
     ]
     last = max(owners, key=lambda entry: entry.time, default=None)
-    return Waker(last.manager, Instant(last.time) if last.time else None) if last else Waker()
+    return WokenBy(last.manager, Instant(last.time) if last.time else None) if last else WokenBy()
 
 
 _OWNED: Final = frozenset({"f:replicas", "f:suspend", "f:template", "f:limits"})

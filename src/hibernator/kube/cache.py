@@ -15,7 +15,7 @@ from hibernator.api.meta import Object
 from hibernator.kube.client import Client
 from hibernator.kube.clock import steady
 from hibernator.kube.metrics import CACHE_OBJECTS, CACHE_SILENT_SECONDS, CACHE_UNDECODABLE, Metrics
-from hibernator.kube.reflector import Habits, Reflector, Selection
+from hibernator.kube.reflector import Reflector, ReflectorTuning, Selection
 from hibernator.kube.store import Store
 
 T = TypeVar("T", bound=Object)
@@ -32,13 +32,13 @@ class Cache(Store[T]):
         *,
         label_selector: str = "",
         field_selector: str = "",
-        habits: Habits | None = None,
+        habits: ReflectorTuning | None = None,
         metrics: Metrics | None = None,
     ) -> None:
         super().__init__(kind, namespace=namespace, everything=not (label_selector or field_selector))
         metrics = metrics or Metrics()
         selection = Selection(namespace, label_selector, field_selector)
-        self._reflector = Reflector(client, self, selection, habits or Habits(), metrics)
+        self._reflector = Reflector(client, self, selection, habits or ReflectorTuning(), metrics)
         metrics.follow(CACHE_OBJECTS, lambda: len(self), kind.resource)
         metrics.follow(CACHE_UNDECODABLE, lambda: len(self.undecodable), kind.resource)
         metrics.follow(CACHE_SILENT_SECONDS, self.silent_for, kind.resource)

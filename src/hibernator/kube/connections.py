@@ -18,7 +18,7 @@ _MOST: Final = 4_096
 _RESERVE: Final = 128  # files for all else: what the process asks of others must go on
 
 
-class Room:
+class ConnectionLimit:
     """The connections of one server."""
 
     def __init__(self, *, most: int | None = None, head: float = _HEAD, answer: float = _ANSWER) -> None:
@@ -38,7 +38,7 @@ class Room:
 
 
 class _Connection(H11Protocol):
-    def __init__(self, *given: Any, room: Room, **more: Any) -> None:
+    def __init__(self, *given: Any, room: ConnectionLimit, **more: Any) -> None:
         super().__init__(*given, **more)
         self._room = room
         self._deadline: asyncio.TimerHandle | None = None

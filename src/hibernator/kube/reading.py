@@ -52,7 +52,7 @@ class AwayError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class ReadRoute:
     """One thing that is served."""
 
     path: str  # as of a route
@@ -112,36 +112,36 @@ class Callers:
 
 class ReadApi:
     def __init__(
-        self, doors: Iterable[Door], callers: Callers, metrics: Metrics, *, deadline: float = DEADLINE
+        self, routes: Iterable[ReadRoute], callers: Callers, metrics: Metrics, *, deadline: float = DEADLINE
     ) -> None:
-        self._doors = tuple(doors)
+        self._routes = tuple(routes)
         self._callers = callers
         self._metrics = metrics
         self._deadline = deadline
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
     def app(self) -> ASGIApp:
-        routes = [Route(door.path, self._endpoint(door), methods=["GET"]) for door in self._doors]
+        routes = [Route(route.path, self._endpoint(route), methods=["GET"]) for route in self._routes]
         app = Starlette(routes=routes, max_body_size=0)
         app.router.redirect_slashes = False
         return app
 
-    def _endpoint(self, door: Door) -> Callable[[Request], Awaitable[Response]]:
+    def _endpoint(self, route: ReadRoute) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
-            response = await self._answered(request, door)
+            response = await self._answered(request, route)
             self._metrics.count(REQUESTS, str(response.status_code))
             response.headers["cache-control"] = "no-store"
             return response
 
         return endpoint
 
-    async def _answered(self, request: Request, door: Door) -> Response:
+    async def _answered(self, request: Request, route: ReadRoute) -> Response:
         try:
             async with asyncio.timeout(self._deadline):
-                if status := await self._refusal(request, door):
-                    return _refused(status, door.needs(request))
+                if status := await self._refusal(request, route):
+                    return _refused(status, route.needs(request))
                 async with self._turns:
-                    return Response(await door.answer(request), media_type="application/json")
+                    return Response(await route.answer(request), media_type="application/json")
         except ValueError as error:
             return PlainTextResponse(f"{error}.\n", 400)
         except TimeoutError:
@@ -152,9 +152,9 @@ class ReadApi:
             _log.warning("caller could not be reviewed", error=str(error))
             return PlainTextResponse("The API server cannot say who you are; try again.\n", 503)
 
-    async def _refusal(self, request: Request, door: Door) -> int:
+    async def _refusal(self, request: Request, route: ReadRoute) -> int:
         async def may(who: Caller) -> bool:
-            return await door.may(self._callers.client, who, request)
+            return await route.may(self._callers.client, who, request)
 
         authorization = request.headers.get("authorization", "")
         return await self._callers.refusal(authorization, request.url.path, may)

@@ -38,7 +38,7 @@ _IN_THE_FUTURE: Final = "ResourceVersionTooLarge"
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
+class ReflectorTuning:
     """How a reflector goes about it. The seconds are real ones: they guard against peers that hang."""
 
     page: int = 500
@@ -62,7 +62,7 @@ class Selection:
 
 class Reflector(Generic[T]):
     def __init__(
-        self, client: Client, store: Store[T], selection: Selection, habits: Habits, metrics: Metrics
+        self, client: Client, store: Store[T], selection: Selection, habits: ReflectorTuning, metrics: Metrics
     ) -> None:
         self.synced = asyncio.Event()
         self.trusted = asyncio.Event()  # cleared from a doubt to the list that settles it

@@ -11,7 +11,7 @@ from typing import Final
 import uvicorn
 from starlette.types import ASGIApp
 
-from hibernator.kube.connections import Room
+from hibernator.kube.connections import ConnectionLimit
 
 _DRAINING: Final = 1  # seconds for requests that are being answered when the server stops
 # Go gives up an idle connection after 90 s. Were we the first to, a request could meet the end of its own.
@@ -37,12 +37,12 @@ class Server:
         tls: ssl.SSLContext | None = None,
         websockets: bool = False,
         draining: int = _DRAINING,
-        room: Room | None = None,
+        room: ConnectionLimit | None = None,
     ) -> None:
         self._app = app
         self._websockets = websockets
         self._draining = draining
-        self._room = room or Room()
+        self._room = room or ConnectionLimit()
         self._socket = _bound(host.strip("[]"), port)  # as IPv6 addresses are written before a port
         self._tls = tls
         self.listening = asyncio.Event()

@@ -4,7 +4,7 @@ import os
 import ssl
 
 
-class Front:
+class ReloadingTls:
     """A TLS context that hands each new connection to the one of the current certificate.
 
     Loading another certificate into a context in use would leave the old one in it, if their keys are of

@@ -42,7 +42,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
+class ApproverLine:
     """One person or role that is asked, and what was said for it."""
 
     who: str
@@ -78,7 +78,7 @@ class Facts:
     deadline: Instant | None
     state: str  # Pending, Active, Rejected and so on
     message: str  # what goes on, as the operator words it
-    voices: tuple[Voice, ...]
+    voices: tuple[ApproverLine, ...]
     progress: str = ""  # 1 of 2 approvals
     comparison: Comparison | None = None  # None for remediations, and where the plan is gone or invalid
     hours: tuple[float, float] | None = None  # asleep in the days shown, before and after
@@ -198,7 +198,7 @@ def _remediation_rows(request: RemediationApprovalRequest, analysis: AIAnalysis 
     yield Row("Request", request.metadata.name)
 
 
-def _voice(one: RequiredApproval, exception: ScheduleException) -> Voice:
+def _voice(one: RequiredApproval, exception: ScheduleException) -> ApproverLine:
     who = one.email or f"a member of the role {one.role}"
     word: Word = (
         "approved" if one.status == "approved" else "rejected" if one.status == "rejected" else "pending"
@@ -210,8 +210,8 @@ def _voice(one: RequiredApproval, exception: ScheduleException) -> Voice:
         named = {said.email if said else None, entry.on_behalf_of}
         if (one.role and entry.role == one.role) or (one.email and one.email in named):
             by = in_place_of(entry.actor, entry.on_behalf_of)
-            return Voice(who, word, by, Instant(entry.timestamp), entry.reason, one.policy or "")
-    return Voice(who, word, policy=one.policy or "")
+            return ApproverLine(who, word, by, Instant(entry.timestamp), entry.reason, one.policy or "")
+    return ApproverLine(who, word, policy=one.policy or "")
 
 
 def _entry(exception: ScheduleException, user: str) -> Any:
@@ -221,23 +221,23 @@ def _entry(exception: ScheduleException, user: str) -> Any:
     return next((no for no in exception.status.rejections if no.rejected_by == user), None)
 
 
-def _levels(request: RemediationApprovalRequest) -> Iterator[Voice]:
+def _levels(request: RemediationApprovalRequest) -> Iterator[ApproverLine]:
     status = request.status
     at = Instant(status.decided_at) if status.decided_at else None
     if status.decision in {"Approved", "Rejected"}:
         word: Word = "approved" if status.decision == "Approved" else "rejected"
         by = in_place_of(status.decided_by or _UNKNOWN, status.decided_for)
-        yield Voice(by, word, by, at, status.decision_message)
+        yield ApproverLine(by, word, by, at, status.decision_message)
         return
     for level in request.spec.approvers:
         for email in level.emails:
-            yield Voice(email, "pending")
+            yield ApproverLine(email, "pending")
         for role in level.roles:
-            yield Voice(f"a member of the role {role}", "pending")
+            yield ApproverLine(f"a member of the role {role}", "pending")
     for one in status.required_approvals:
         word = "approved" if one.status == "approved" else "pending"
         who = one.email or f"a member of the role {one.role}"
-        yield Voice(who, word, policy=one.policy or "")
+        yield ApproverLine(who, word, policy=one.policy or "")
 
 
 def _comparison(

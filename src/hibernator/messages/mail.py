@@ -19,9 +19,9 @@ from whenever import Instant
 
 from hibernator.api.approvaldelivery import ApprovalDelivery, Topic
 from hibernator.messages.channel import Letter, RefusedError, mark_of
-from hibernator.messages.painting import paint
 from hibernator.messages.wording import Wording, wording
 from hibernator.pictures import pairs
+from hibernator.pictures.png import paint
 
 _POLICY: Final = SMTP.clone(max_line_length=200)  # an id on a line of its own is legal, and lost by some
 _SHOWN: Final = frozenset({"asked", "reminder-half", "reminder-hour", "outcome"})  # mails with the picture

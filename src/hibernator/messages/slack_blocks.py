@@ -14,7 +14,7 @@ from whenever import Instant
 
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.messages.channel import Letter
-from hibernator.messages.facts import Facts, Voice, local
+from hibernator.messages.facts import ApproverLine, Facts, local
 from hibernator.messages.wording import plain, wording
 from hibernator.pictures.ink import UNICODE
 from hibernator.pictures.terminal import render_lanes
@@ -201,7 +201,7 @@ def _impact(facts: Facts, picture: str) -> Iterator[Block]:
         yield _section(f"```{lines}```")
 
 
-def _voice(voice: Voice) -> str:
+def _voice(voice: ApproverLine) -> str:
     by = f", by {escaped(voice.by)}" if voice.by and voice.by != voice.who else ""
     why = f": {escaped(voice.reason)}" if voice.reason else ""
     word = "" if voice.word == "pending" else f" {voice.word}{by}{why}"

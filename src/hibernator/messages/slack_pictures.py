@@ -16,9 +16,9 @@ import structlog
 from hibernator.kube.clock import Clock
 from hibernator.messages.channel import AwayError
 from hibernator.messages.facts import Facts
-from hibernator.messages.painting import paint
 from hibernator.messages.slack_api import SlackApi, SlackError
 from hibernator.pictures.comparison import Comparison
+from hibernator.pictures.png import paint
 
 log = structlog.get_logger(__name__)
 

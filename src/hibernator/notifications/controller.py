@@ -26,10 +26,10 @@ from hibernator.api.hibernatenotification import (
 from hibernator.api.hibernateplan import PLANS
 from hibernator.api.meta import Object
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
+from hibernator.api.selector import selects
 from hibernator.api.timewindowscaler import SCALERS
 from hibernator.audit.database import AuditUnavailable
 from hibernator.decisions.conditions import Verdict, lay_over, whole_second
-from hibernator.decisions.selecting import selects
 from hibernator.kube.cache import Cache, Caches
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock

@@ -39,7 +39,7 @@ from hibernator.notifications.metrics import SENT
 from hibernator.notifications.occasions import Parcel, Placed, parcel_id
 from hibernator.notifications.records import delivered, dropped, failed, is_due
 from hibernator.notifications.scope import Scope
-from hibernator.notifications.sinks import Doors, deliver, markup_of
+from hibernator.notifications.sinks import SinkClients, deliver, markup_of
 from hibernator.notifications.templates import TemplateError, Templates, template_in
 from hibernator.notifications.timing import MOST_IN_GROUP, group, is_given_up, quiet_until, split
 from hibernator.notifications.wording import explained, text
@@ -57,7 +57,7 @@ class Means:
 
     client: Client  # for writes, fenced by the Lease
     trail: TrailReader
-    doors: Doors
+    clients: SinkClients
     templates: Templates
     clock: Clock
     metrics: Metrics
@@ -273,7 +273,7 @@ class Courier:
         said = await self._text(parcel, markup_of(config))
         known = next((one.ts for one in status.threads if one.key == _key(parcel)), "")
         try:
-            thread = await deliver(self._means.doors, config, parcel, said, self._means.clock.now(), known)
+            thread = await deliver(self._means.clients, config, parcel, said, self._means.clock.now(), known)
         except (AwayError, RefusedError):
             raise
         except Exception as error:  # noqa: BLE001 — one sink's surprise must not stop those beside it

@@ -11,9 +11,9 @@ from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.meta import Object
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
 from hibernator.api.scheduleexception import ScheduleException
+from hibernator.api.selector import selects
 from hibernator.api.timewindowscaler import TimeWindowScaler
 from hibernator.audit.chain import Entry
-from hibernator.decisions.selecting import selects
 from hibernator.kube.cache import Cache
 from hibernator.notifications.events import EVENTS, KINDS, placed
 from hibernator.notifications.occasions import Placed

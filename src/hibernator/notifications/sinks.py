@@ -57,7 +57,7 @@ _MENDABLE: Final = re.compile("chat|user|peer|topic|thread|not enough rights", r
 
 
 @dataclass(slots=True)
-class Latecomers:
+class PendingRecipients:
     """Of mails to several: who still has to get one, and who has been refused for how long."""
 
     missing: dict[str, frozenset[str]] = field(default_factory=dict)  # by the id of the parcel
@@ -80,11 +80,11 @@ class Mailing:
     sender: Address
     domain: str  # of Message-IDs
     to_domains: frozenset[str] = frozenset()  # that may be written to; all when empty
-    late: Latecomers = field(default_factory=Latecomers)
+    late: PendingRecipients = field(default_factory=PendingRecipients)
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class SinkClients:
     """The ways out of the process."""
 
     out: Outbound
@@ -105,20 +105,20 @@ def markup_of(config: Config) -> str:
 
 
 async def deliver(
-    doors: Doors, config: Config, parcel: Parcel, text: str, now: Instant, thread: str = ""
+    clients: SinkClients, config: Config, parcel: Parcel, text: str, now: Instant, thread: str = ""
 ) -> str:
     """Hand a parcel over; returns the id of its thread in Slack where there is one."""
     match config:
         case SlackConfig():
-            return await _slack(doors.out, config, parcel, text, thread)
+            return await _slack(clients.out, config, parcel, text, thread)
         case TelegramConfig():
-            await _telegram(doors.out, config, text)
+            await _telegram(clients.out, config, text)
         case WebhookConfig():
-            await _webhook(doors.out, config, parcel, text, now)
+            await _webhook(clients.out, config, parcel, text, now)
         case EmailConfig():
-            await _email(doors.mailing, config, parcel, text, now)
+            await _email(clients.mailing, config, parcel, text, now)
         case AppriseConfig():
-            await _apprise(doors.apprises, config, parcel, text)
+            await _apprise(clients.apprises, config, parcel, text)
     return ""
 
 
@@ -225,7 +225,7 @@ async def _email(
 
 
 def _check_missed(
-    late: Latecomers,
+    late: PendingRecipients,
     parcel: Parcel,
     wanted: Sequence[str],
     missed: Mapping[str, RefusedError | AwayError],

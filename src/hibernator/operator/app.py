@@ -32,7 +32,7 @@ from hibernator.controllers import (
     strays,
     timewindowscaler,
 )
-from hibernator.controllers.audit import every_departure, spool_controller
+from hibernator.controllers.audit import deletion_recorder, spool_controller
 from hibernator.controllers.connectors import connector_controllers
 from hibernator.controllers.daysoff_reader import calendar_child, holiday_controller
 from hibernator.controllers.exceptionpolicy import policy_controller
@@ -245,9 +245,9 @@ def controllers(
     )
     manager.on_lead(controller_metrics.ApprovalMetrics(means).lead)
     controller_metrics.show_savings(means)
-    departures = every_departure(means)
-    manager.on_lead(lambda: departures.lead(elector.left_at if elector else None))
-    yield departures.controller
+    deletions = deletion_recorder(means)
+    manager.on_lead(lambda: deletions.lead(elector.left_at if elector else None))
+    yield deletions.controller
 
 
 def _database(settings: Settings) -> Database:

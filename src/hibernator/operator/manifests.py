@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from hibernator.admission import (
-    guard,
+    policies_accounts,
     policies_authors,
     policies_configmaps,
-    policies_doors,
     policies_exceptions,
     policies_patches,
     policies_remediations,
+    policies_v1beta1,
 )
 from hibernator.api.core import LEASES
 from hibernator.api.crd import manifest
@@ -23,12 +23,12 @@ POLICIES: Final = (
     policies_exceptions.DECISIONS,
     policies_remediations.DECISIONS,
     *policies_remediations.OUTCOMES,
-    *policies_doors.OPERATOR,
-    policies_doors.DELIVERY_DATA,
-    policies_doors.DELIVERY_STATUS,
-    policies_doors.REQUEST_DATA,
-    policies_doors.REQUEST_STATUS,
-    policies_doors.LEASES_OF_THE_WEB,
+    *policies_accounts.OPERATOR,
+    policies_accounts.DELIVERY_DATA,
+    policies_accounts.DELIVERY_STATUS,
+    policies_accounts.REQUEST_DATA,
+    policies_accounts.REQUEST_STATUS,
+    policies_accounts.LEASES_OF_THE_WEB,
     policies_authors.AUTHORS,
     policies_patches.PATCHES,
     policies_configmaps.RESTORE_DATA,
@@ -47,7 +47,7 @@ def manifests(home: Home) -> Iterator[dict[str, Any]]:
 
 def policies(home: Home) -> Iterator[dict[str, Any]]:
     """What the API server itself refuses, to everyone but the operator."""
-    yield from guard.policies()
+    yield from policies_v1beta1.policies()
     for policy in POLICIES:
         yield from policy.documents(home.user, home.web_user)
 

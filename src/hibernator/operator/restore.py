@@ -17,12 +17,12 @@ from hibernator.decisions.hibernateplan_kept import PART, PATH, kept_plan
 from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL
 from hibernator.kube.client import Caller, Client
 from hibernator.kube.errors import ApiError
-from hibernator.kube.reading import AwayError, Door
+from hibernator.kube.reading import AwayError, ReadRoute
 
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")  # goes into a selector
 
 
-def restore_door(client: Client) -> Door:
+def restore_route(client: Client) -> ReadRoute:
     async def answer(request: Request) -> bytes:
         namespace, name = _named(request)
         try:
@@ -39,7 +39,7 @@ def restore_door(client: Client) -> Door:
         except (msgspec.DecodeError, ValueError) as error:
             raise AwayError(f"The restore data of {namespace}/{name} is damaged: {error}.") from error
 
-    return Door(PATH, answer, _may, _needs)
+    return ReadRoute(PATH, answer, _may, _needs)
 
 
 async def _may(client: Client, who: Caller, request: Request) -> bool:

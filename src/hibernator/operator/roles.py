@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from hibernator.admission.keyrings import NAME as CERTIFICATES
 from hibernator.admission.pathsecret import NAME as PATHS
-from hibernator.admission.policies_doors import WEB
+from hibernator.admission.policies_accounts import WEB
 from hibernator.admission.webhooks.configurations import MUTATING, NAME as WEBHOOKS, VALIDATING
 from hibernator.api.aianalysis import ANALYSES
 from hibernator.api.approvaldelivery import DELIVERIES
@@ -46,7 +46,7 @@ from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.remediationrequest import REMEDIATIONS
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.api.timewindowscaler import SCALERS
-from hibernator.audit import door
+from hibernator.audit import api as trail_api
 from hibernator.decisions.hibernateplan_kept import PART as RESTORE_DATA
 from hibernator.executors.karpenter import NODE_POOLS
 from hibernator.executors.workloads.kinds import BUILT_IN
@@ -127,7 +127,7 @@ OPERATOR: Final = (
     *(to(kind, "patch", part="status") for kind in (PROVIDERS, CLUSTERS, EXCEPTION_POLICIES)),
     to(CONFIG_MAPS, *_READ, "create", "patch", "delete"),
     to(EVENTS, "get", "create", "patch"),
-    *(to(sort.kind, *_READ, "patch") for sort in BUILT_IN),
+    *(to(kind.api, *_READ, "patch") for kind in BUILT_IN),
     to(HORIZONTAL_POD_AUTOSCALERS, "list", "watch", "patch"),
     to(SCALED_OBJECTS, *_READ, "patch"),
     # Other kinds with a scale subresource need a role of their own, bound to the operator's account.
@@ -181,7 +181,7 @@ WEB_PROCESS: Final[tuple[Right | Paths, ...]] = (
     to(NAMESPACES, "get", "list"),  # the labels that policies and notifications select them by
     to(EVENTS, "get", "create", "patch"),
     Right("authorization.k8s.io", "subjectaccessreviews", ("create",)),
-    Paths(door.PATHS),  # the audit trail, at the operator
+    Paths(trail_api.PATHS),  # the audit trail, at the operator
     to(PLANS, "get", part=RESTORE_DATA),  # at the operator, too: which items sleep, and what they wake to
 )
 

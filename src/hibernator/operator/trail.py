@@ -12,14 +12,14 @@ from hibernator.admission.server import WebhookServer
 from hibernator.api.core import CONFIG_MAPS
 from hibernator.audit.database import Database
 from hibernator.audit.reading import Reader
-from hibernator.audit.serving import trail_doors
+from hibernator.audit.serving import trail_routes
 from hibernator.kube.client import Client
 from hibernator.kube.errors import NotFound
 from hibernator.kube.metrics import Metrics
 from hibernator.kube.reading import Callers, ReadApi
 from hibernator.kube.remote import AUTHORITY, AUTHORITY_KEY
 from hibernator.kube.serving import Server
-from hibernator.operator.restore import restore_door
+from hibernator.operator.restore import restore_route
 
 _log: Final = structlog.get_logger(__name__)
 
@@ -31,8 +31,8 @@ class TrailServer:
         self, listen: str, client: Client, database: Database, webhooks: WebhookServer, metrics: Metrics
     ) -> None:
         host, _, port = listen.rpartition(":")
-        doors = (*trail_doors(Reader(database)), restore_door(client))
-        api = ReadApi(doors, Callers(client), metrics)
+        routes = (*trail_routes(Reader(database)), restore_route(client))
+        api = ReadApi(routes, Callers(client), metrics)
         self._webhooks = webhooks
         self._server = Server(api.app(), host=host, port=int(port), tls=webhooks.tls)
         self.port = self._server.port

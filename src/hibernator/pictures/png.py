@@ -9,15 +9,23 @@ from typing import Final
 
 import resvg_py
 
+from hibernator.pictures import pairs
+from hibernator.pictures.comparison import Comparison
+
 _PACKAGE: Final = "fontpkg_noto_sans"
 _FILE: Final = "files/NotoSans[wdth,wght].ttf"
 _FAMILY: Final = "Noto Sans"
 _DENSITY: Final = 1.5  # sharp on a phone, and still about a hundred kilobytes
+_MOST_DAYS: Final = 5
 _INSTEAD: Final = str.maketrans({"★": "*", "◆": "•"})  # what the font has no letters for
 
 
+def paint(comparison: Comparison) -> bytes:
+    """The timeline before and after. It takes half a second: call it off the event loop."""
+    return render(pairs.alone(pairs.pairs(comparison, "", _MOST_DAYS)))
+
+
 def render(svg: str) -> bytes:
-    """Paint an SVG of ours. It takes half a second: call it off the event loop."""
     painted: bytes = resvg_py.svg_to_bytes(
         svg_string=svg.translate(_INSTEAD),
         skip_system_fonts=True,

@@ -36,12 +36,12 @@ from hibernator.web import metrics as counted
 from hibernator.web.application import application
 from hibernator.web.attempts import Attempts
 from hibernator.web.cases import Cases
-from hibernator.web.certificate import Mounted
+from hibernator.web.certificate import MountedCertificate
 from hibernator.web.dashboard.changes import Changes
 from hibernator.web.dashboard.kept import RestoreData
 from hibernator.web.dashboard.routes import dashboard
 from hibernator.web.dashboard.saved import Savings
-from hibernator.web.dashboard.seeing import Seeing
+from hibernator.web.dashboard.seeing import Visibility
 from hibernator.web.ended import Ended
 from hibernator.web.limits import Limits, Rates
 from hibernator.web.notifying import notifying
@@ -131,7 +131,7 @@ async def web(
                 settings, writer, caches, manager, read, clock=clock, wall_clock=wall_clock, metrics=metrics
             )
         )
-        mounted = Mounted(Path(settings.certificates), clock) if settings.certificates else None
+        mounted = MountedCertificate(Path(settings.certificates), clock) if settings.certificates else None
         tls = mounted.front.context if mounted else None
         if mounted:
             manager.add("certificate", mounted.follow)
@@ -140,8 +140,8 @@ async def web(
         manager.add("used assertions and ended sessions", tidy)
         routes = [*Requests(site).routes(), *dashboard(site)]
         if slack:
-            routes += _door_of_slack(site, slack, session, manager)
-        app = application(site, _ways(site, session), routes)
+            routes += _slack_routes(site, slack, session, manager)
+        app = application(site, _logins(site, session), routes)
         pages = _server(app, settings.listen, tls, websockets=True, draining=_DRAINING)
         private = _server(health.app(), settings.metrics_listen)
         stack.callback(pages.close)
@@ -151,7 +151,7 @@ async def web(
         yield Web(manager, metrics, site, pages.port, private.port)
 
 
-def _door_of_slack(
+def _slack_routes(
     site: Site, slack: SlackApi, session: aiohttp.ClientSession, manager: Manager
 ) -> list[BaseRoute]:
     """Clicks come in at every replica."""
@@ -193,7 +193,7 @@ def _site(
         pages=Pages(sessions),
         typed=Typed(keys, wall_clock),
         limits=Limits(rates),
-        seeing=Seeing(client, wall_clock, settings.watch_namespace),
+        seeing=Visibility(client, wall_clock, settings.watch_namespace),
         changes=Changes(cases),
         trail=trail,
         savings=Savings(trail, clock, prices_of(settings.prices_file)) if trail else None,
@@ -201,7 +201,7 @@ def _site(
     )
 
 
-def _ways(site: Site, session: aiohttp.ClientSession) -> Sequence[Login]:
+def _logins(site: Site, session: aiohttp.ClientSession) -> Sequence[Login]:
     """How people log in, in the order in which it is offered."""
     ways: list[Login] = []
     if site.settings.oidc_issuer:

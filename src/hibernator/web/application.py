@@ -14,12 +14,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, ExceptionHandler
 
 from hibernator.kube.errors import ApiError
-from hibernator.web.front import Front
-from hibernator.web.known import Known
+from hibernator.web.front import LoginPages
+from hibernator.web.known import SessionMiddleware
 from hibernator.web.metrics import REFUSALS
 from hibernator.web.pages import STATIC, STATIC_PATH
 from hibernator.web.refusals import Page, RefusedError
-from hibernator.web.safety import MOST_BODY, SAFE, Guard
+from hibernator.web.safety import MOST_BODY, SAFE, SafetyMiddleware
 from hibernator.web.settings import proxies
 from hibernator.web.site import Login, Site
 
@@ -31,7 +31,7 @@ _log: Final = structlog.get_logger(__name__)
 def application(site: Site, ways: Sequence[Login], pages: Sequence[BaseRoute] = ()) -> ASGIApp:
     """Everything that people reach: the ways to log in, and the pages behind them."""
     routes = [
-        *Front(site, ways).routes(),
+        *LoginPages(site, ways).routes(),
         *(route for way in ways for route in way.routes()),
         *pages,
         Mount(STATIC_PATH, StaticFiles(directory=STATIC)),
@@ -39,8 +39,8 @@ def application(site: Site, ways: Sequence[Login], pages: Sequence[BaseRoute] = 
     handlers = _handlers(site)
     app = Starlette(routes=routes, max_body_size=MOST_BODY, exception_handlers=handlers)
     app.router.redirect_slashes = False  # it would redirect to whatever the Host header says
-    return Guard(
-        Known(app, site.sessions, site.ended.has),
+    return SafetyMiddleware(
+        SessionMiddleware(app, site.sessions, site.ended.has),
         site.pages,
         site.metrics,
         site.limits,

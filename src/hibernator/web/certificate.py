@@ -6,7 +6,7 @@ from typing import Final
 import structlog
 
 from hibernator.kube.clock import Clock
-from hibernator.kube.tls import Front
+from hibernator.kube.tls import ReloadingTls
 from hibernator.settings import SettingsError
 
 _LOOK_EVERY: Final = 30.0  # seconds; a kubelet takes a minute to bring a new version anyway
@@ -14,11 +14,11 @@ _LOOK_EVERY: Final = 30.0  # seconds; a kubelet takes a minute to bring a new ve
 _log: Final = structlog.get_logger(__name__)
 
 
-class Mounted:
+class MountedCertificate:
     def __init__(self, folder: Path, clock: Clock) -> None:
         self._folder = folder
         self._clock = clock
-        self.front = Front()
+        self.front = ReloadingTls()
         self._served: tuple[bytes, bytes] | None = None
         try:
             self._read()

@@ -23,7 +23,7 @@ _BYE: Final = Page(
 )
 
 
-class Front:
+class LoginPages:
     def __init__(self, site: Site, ways: Sequence[Login]) -> None:
         self._site = site
         self._ways = ways

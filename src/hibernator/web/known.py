@@ -14,7 +14,7 @@ LIVE: Final = "x-hibernator-live"  # sent by the script that brings a page up to
 _SETS: Final = b"set-cookie"
 
 
-class Known:
+class SessionMiddleware:
     def __init__(self, app: ASGIApp, sessions: Sessions, is_over: Callable[[Session], bool]) -> None:
         self._app = app
         self._sessions = sessions

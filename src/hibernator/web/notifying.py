@@ -17,7 +17,7 @@ from hibernator.notifications.apprise import Apprises
 from hibernator.notifications.controller import Notifier, follow_trail, notification_controller, objects_of
 from hibernator.notifications.courier import Means
 from hibernator.notifications.outbound import Outbound
-from hibernator.notifications.sinks import Doors, Mailing
+from hibernator.notifications.sinks import Mailing, SinkClients
 from hibernator.notifications.templates import Templates
 from hibernator.web.settings import Settings, mail_domains, notification_networks
 
@@ -46,7 +46,7 @@ async def notifying(
             means = Means(
                 client=client,
                 trail=trail,
-                doors=Doors(out, mailing(settings), apprises),
+                clients=SinkClients(out, mailing(settings), apprises),
                 templates=await stack.enter_async_context(Templates()),
                 clock=clock,
                 metrics=metrics,

@@ -64,7 +64,7 @@ def is_ours(sent: Headers, base_url: str) -> bool:
     return origin is None or origin == base_url
 
 
-class Guard:
+class SafetyMiddleware:
     """Stands before the application: where requests come from, how many, how large, by whose page."""
 
     def __init__(

@@ -18,7 +18,7 @@ from hibernator.web.cases import Cases
 from hibernator.web.dashboard.changes import Changes
 from hibernator.web.dashboard.kept import RestoreData
 from hibernator.web.dashboard.saved import Savings
-from hibernator.web.dashboard.seeing import Seeing
+from hibernator.web.dashboard.seeing import Visibility
 from hibernator.web.ended import Ended
 from hibernator.web.forwarded import shared_by
 from hibernator.web.identity import Identity
@@ -56,7 +56,7 @@ class Site:
     pages: Pages
     typed: Typed
     limits: Limits
-    seeing: Seeing
+    seeing: Visibility
     changes: Changes
     trail: TrailReader | None = None  # None where the settings name no way to it
     savings: Savings | None = None  # likewise

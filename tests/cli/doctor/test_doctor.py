@@ -19,7 +19,7 @@ from hibernator.admission.keyrings import NAME as CERTIFICATES
 from hibernator.api.timewindowscaler import SCALERS
 from hibernator.cli.doctoring import leading, reach, webhooks
 from hibernator.cli.doctoring.asking import Asker
-from hibernator.cli.doctoring.findings import Check, Finding, Patient
+from hibernator.cli.doctoring.findings import Check, Finding, InstalledOperator
 from hibernator.kube import credentials
 from hibernator.operator.roles import Home
 from support.command import hibernator
@@ -36,7 +36,7 @@ def examine(check: Check, kubeconfig: Path, *, now: Instant | None = None) -> li
     async def run() -> list[Finding]:
         async with Asker(credentials.find(str(kubeconfig))) as asker:
             moment = now or Instant.now()
-            patient = Patient(asker, Home(), "", now=lambda: moment)
+            patient = InstalledOperator(asker, Home(), "", now=lambda: moment)
             return [finding async for finding in check(patient)]
 
     return asyncio.run(run())

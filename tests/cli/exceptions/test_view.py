@@ -8,7 +8,7 @@ from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.scheduleexception import ScheduleException
-from hibernator.cli.exception_view import Sight, lines
+from hibernator.cli.exception_view import ExceptionDetails, lines
 from hibernator.pictures.comparison import compare
 from hibernator.pictures.ink import ASCII
 from hibernator.schedule.holidays import NO_HOLIDAYS
@@ -23,8 +23,8 @@ def shown(now: Instant = BEFORE_IT, width: int = 80, **spec: Any) -> list[str]:
     plan_ = msgspec.convert(plan(noop("nothing"), name="dev-plan", schedule=schedule), HibernatePlan)
     valid = {"validFrom": "2026-03-02T12:00:00Z", "validUntil": "2026-03-16T12:00:00Z"}
     asked = msgspec.convert(exception("event", **(valid | spec)), ScheduleException)
-    sight = Sight(asked, compare(plan_, asked, NO_HOLIDAYS))
-    return [line.plain for line in lines(sight, width, ASCII, now)]
+    details = ExceptionDetails(asked, compare(plan_, asked, NO_HOLIDAYS))
+    return [line.plain for line in lines(details, width, ASCII, now)]
 
 
 def picture(drawn: list[str]) -> list[str]:
@@ -61,8 +61,8 @@ def test_an_approver_who_only_looks_like_someone_is_told_apart() -> None:
         | {"approvalRequired": True},
         "status": {"requiredApprovals": [{"email": lookalike, "status": "pending"}]},
     }
-    sight = Sight(msgspec.convert(asked, ScheduleException), None)
-    drawn = [line.plain for line in lines(sight, 80, ASCII, BEFORE_IT)]
+    details = ExceptionDetails(msgspec.convert(asked, ScheduleException), None)
+    drawn = [line.plain for line in lines(details, 80, ASCII, BEFORE_IT)]
     assert f"  pending   {lookalike} (beware: not all of these are plain letters)" in drawn
 
 

@@ -11,7 +11,7 @@ from hibernator.api.cloudprovider import PROVIDERS, CloudProvider
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.k8scluster import CLUSTERS, K8SCluster
 from hibernator.controllers import shared
-from hibernator.controllers.hibernateplan_sources import Lending
+from hibernator.controllers.hibernateplan_sources import ConnectorUse
 from hibernator.kube.cache import Caches
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Key
@@ -49,7 +49,7 @@ async def caches(tmp_path: Path) -> AsyncIterator[Caches]:
 
 async def test_a_plan_may_sleep_once_all_that_it_stands_on_allow_it(caches: Caches) -> None:
     plans = shared.plans(caches)
-    lending = Lending(caches, plans)
+    lending = ConnectorUse(caches, plans)
     of_provider, of_cluster = lending.sources
     reference = {"kind": "K8SCluster", "name": "live", "namespace": "clusters"}
     document = plan({**noop("nodes"), "connectorRef": reference})

@@ -8,7 +8,7 @@ from whenever import Instant
 from hibernator.api.hibernateplan import Target
 from hibernator.decisions.hibernateplan_restore import Kept, Saving, merge, parts, read, released
 from hibernator.executors.protocol import Job
-from hibernator.executors.workloads.kinds import BUILT_IN, Anything
+from hibernator.executors.workloads.kinds import BUILT_IN, AnyObject
 from hibernator.executors.workloads.scaler import Size, _item
 from support.costs import at_most
 from support.scaler_scenes import workload
@@ -20,10 +20,10 @@ NOW = Instant("2026-03-02T20:00:00Z")
 JOB = Job(namespace="team", plan="nights", uid="", cycle=1, target=TARGET, attempt=1, began=NOW, now=NOW)
 
 
-def deployment(number: int) -> Anything:
+def deployment(number: int) -> AnyObject:
     document: dict[str, Any] = workload(name=f"web-{number:05}", replicas=3)
     document["metadata"] |= {"namespace": "team", "uid": f"uid-{number}", "resourceVersion": "7"}
-    return msgspec.convert(document, Anything)
+    return msgspec.convert(document, AnyObject)
 
 
 def test_a_selector_that_matches_thousands_costs_little_at_each_step() -> None:

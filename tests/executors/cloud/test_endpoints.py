@@ -14,7 +14,7 @@ from hibernator.api.cloudprovider import (
 from hibernator.api.meta import SecretReference
 from hibernator.executors.accounts import Login
 from hibernator.executors.connections import Unusable
-from hibernator.executors.logins import Doors
+from hibernator.executors.logins import AccountOpener
 from hibernator.executors.protocol import Retryable
 from support.endless import endless, serving
 
@@ -46,7 +46,7 @@ async def test_what_is_no_address_is_told(endpoint: str, auth: CloudAuth) -> Non
     async with aiohttp.ClientSession() as session:
         for spec in (CloudProviderSpec(type="aws", aws=aws), CloudProviderSpec(type="gcp", gcp=gcp)):
             with pytest.raises(Unusable, match=r"endpointURL is .*: write http:// or https://") as told:
-                await Doors(session).open(Login("dev", "uid", spec, KEYS))
+                await AccountOpener(session).open(Login("dev", "uid", spec, KEYS))
             assert told.value.reason == "EndpointInvalid"
             assert len(str(told.value)) < 700
 
@@ -55,4 +55,6 @@ async def test_an_answer_without_end_is_given_up() -> None:
     async with serving(endless) as address, aiohttp.ClientSession() as session:
         aws = Aws(account_id="123456789012", region="eu-central-1", auth=STATIC, endpoint_url=address)
         with pytest.raises(Retryable, match="the answer has more than 16 MiB"):
-            await Doors(session).open(Login("dev", "uid", CloudProviderSpec(type="aws", aws=aws), KEYS))
+            await AccountOpener(session).open(
+                Login("dev", "uid", CloudProviderSpec(type="aws", aws=aws), KEYS)
+            )

@@ -11,7 +11,7 @@ from hibernator.api.meta import Object
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.metrics import CACHE_OBJECTS, CACHE_UNDECODABLE, RELISTS, Metrics
-from hibernator.kube.reflector import Habits
+from hibernator.kube.reflector import ReflectorTuning
 from support.caches import SELECTOR, World, following, running
 from support.cluster import ClusterInTest
 from support.faultproxy import FaultProxy
@@ -127,7 +127,7 @@ async def test_the_cache_is_synced_only_after_the_last_page(
     made = [await world.make(f"x{number}") for number in range(3)]
     delay = Delay()
     rule = proxy.next(path="continue=", action=delay)
-    async with following(shaken, world.namespace, Habits(page=2)) as listener:
+    async with following(shaken, world.namespace, ReflectorTuning(page=2)) as listener:
         await rule.hit()
         assert not listener.cache.synced.is_set()
         assert len(listener.cache) == 0

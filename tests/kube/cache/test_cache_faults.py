@@ -12,15 +12,15 @@ from hibernator.api.core import ConfigMap
 from hibernator.kube.client import Client
 from hibernator.kube.credentials import find
 from hibernator.kube.errors import NotFound
-from hibernator.kube.reflector import Habits
+from hibernator.kube.reflector import ReflectorTuning
 from support.caches import Listener, World, following
 from support.faultproxy import FaultProxy
 from support.faults import Action, Answer, Cut, Delay, Drop, Freeze, InWatch, Record, gone_in_watch
 
 _WATCH = "watch=true"
 _LIST = "configmaps.*limit="
-_QUICK = Habits(short=0.2, first_wait=0.05, longest_wait=0.2)
-_IMPATIENT = Habits(silence=1.0, short=0.2, first_wait=0.05, longest_wait=0.2)
+_QUICK = ReflectorTuning(short=0.2, first_wait=0.05, longest_wait=0.2)
+_IMPATIENT = ReflectorTuning(silence=1.0, short=0.2, first_wait=0.05, longest_wait=0.2)
 
 
 def lists(proxy: FaultProxy) -> int:
@@ -61,7 +61,7 @@ class Gap:
 
 @asynccontextmanager
 async def gap(
-    client: Client, proxy: FaultProxy, world: World, habits: Habits = _QUICK
+    client: Client, proxy: FaultProxy, world: World, habits: ReflectorTuning = _QUICK
 ) -> AsyncIterator[tuple[Gap, Listener]]:
     """A cache whose watch hangs, while things happen that it hears nothing of."""
     happenings = Gap()
@@ -181,7 +181,7 @@ async def test_a_list_that_expires_between_its_pages_is_asked_for_all_at_once(
 ) -> None:
     made = [await world.make(f"x{number}") for number in range(5)]
     proxy.next(path="continue=", action=Answer(410, "Expired"))
-    async with following(shaken, world.namespace, Habits(page=2)) as listener:
+    async with following(shaken, world.namespace, ReflectorTuning(page=2)) as listener:
         await listener.until_like(*made)
     pages, whole = (
         proxy.seen("GET", "limit=2"),
@@ -217,7 +217,7 @@ async def test_an_older_state_is_believed_if_the_server_insists_as_after_a_resto
 ) -> None:
     old = Record()
     proxy.next(path=_LIST, action=old)
-    habits = Habits(first_wait=0.05, longest_wait=0.1, believe_older_lists_after=0.3)
+    habits = ReflectorTuning(first_wait=0.05, longest_wait=0.1, believe_older_lists_after=0.3)
     async with gap(shaken, proxy, world, habits) as (happenings, listener):
         rewinds: list[str] = []
         listener.cache.on_rewind(lambda: rewinds.append("rewind"))
@@ -267,7 +267,7 @@ async def test_a_cache_that_is_called_to_read_anew_while_it_lists_lists_once_mor
 async def test_after_a_long_absence_of_the_server_a_list_comes_before_the_watch_goes_on(
     shaken: Client, proxy: FaultProxy, world: World
 ) -> None:
-    habits = Habits(short=0.2, first_wait=0.05, longest_wait=0.2, longest_absence=0.1)
+    habits = ReflectorTuning(short=0.2, first_wait=0.05, longest_wait=0.2, longest_absence=0.1)
     async with gap(shaken, proxy, world, habits) as (happenings, listener):
         rule = proxy.next(path=_WATCH, action=Answer(503), times=4)
         proxy.cut_watches()

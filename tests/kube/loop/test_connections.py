@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from hibernator.kube.connections import Room
+from hibernator.kube.connections import ConnectionLimit
 from hibernator.kube.serving import Server
 
 SHORT = 0.2  # seconds
@@ -39,7 +39,7 @@ Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @asynccontextmanager
-async def serving(room: Room) -> AsyncIterator[Server]:
+async def serving(room: ConnectionLimit) -> AsyncIterator[Server]:
     server = Server(APP, host="127.0.0.1", port=0, websockets=True, room=room)
     running = asyncio.create_task(server.run())
     try:
@@ -69,13 +69,13 @@ async def ended(stream: Stream) -> bytes:
 
 @pytest.mark.parametrize("said", [b"", b"G", HEAD, HEAD + b"\r\n" + HEAD])
 async def test_a_request_that_does_not_come_is_not_waited_for(said: bytes) -> None:
-    async with serving(Room(head=SHORT)) as server:
+    async with serving(ConnectionLimit(head=SHORT)) as server:
         got = await ended(await connect(server, said))
     assert got.count(b"here") == said.count(b"\r\n\r\n")
 
 
 async def test_a_body_that_comes_byte_by_byte_after_its_answer_is_not_waited_for() -> None:
-    async with serving(Room(head=SHORT)) as server:
+    async with serving(ConnectionLimit(head=SHORT)) as server:
         reader, writer = await connect(server, HEAD + b"Content-Length: 1000\r\n\r\nx")
         assert b"here" in await reader.readuntil(b"here")
         writer.write(b"y")
@@ -83,14 +83,14 @@ async def test_a_body_that_comes_byte_by_byte_after_its_answer_is_not_waited_for
 
 
 async def test_an_answer_that_no_one_reads_is_given_up() -> None:
-    async with serving(Room(answer=SHORT, head=2 * SHORT)) as server:
+    async with serving(ConnectionLimit(answer=SHORT, head=2 * SHORT)) as server:
         silent = await connect(server, HEAD.replace(b"GET /", b"GET /large") + b"\r\n")
         await ended(await connect(server))  # so long does nobody read
         assert len(await ended(silent)) < LARGE
 
 
 async def test_a_connection_that_is_kept_for_the_next_request_and_a_websocket_stay() -> None:
-    async with serving(Room(head=SHORT, answer=SHORT)) as server:
+    async with serving(ConnectionLimit(head=SHORT, answer=SHORT)) as server:
         reader, writer = await connect(server, HEAD + b"\r\n")
         await reader.readuntil(b"here")
         async with (
@@ -106,7 +106,7 @@ async def test_a_connection_that_is_kept_for_the_next_request_and_a_websocket_st
 
 
 async def test_who_waits_for_longest_makes_room_for_the_next() -> None:
-    async with serving(Room(most=5)) as server:
+    async with serving(ConnectionLimit(most=5)) as server:
         strangers = [await connect(server, b"GET") for _ in range(5)]
         async with aiohttp.ClientSession() as session:
             url, once = f"http://127.0.0.1:{server.port}/", {"connection": "close"}

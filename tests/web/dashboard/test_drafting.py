@@ -17,7 +17,7 @@ from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.approvals.people import Directory
 from hibernator.cli.main import app
-from hibernator.decisions.scheduleexception_new import Wanted, read
+from hibernator.decisions.scheduleexception_new import ExceptionInput, read
 from hibernator.web.dashboard.actions import ROOM
 from hibernator.web.dashboard.drafting import Fields, Governed, from_kept, preview
 from support.exception_scenes import EVERY_DAY, exception, hours
@@ -125,7 +125,7 @@ def test_the_command_files_the_same_object(
     at = iter(words[4:])
     for option in at:
         given_.setdefault(option, []).append(next(at))
-    again = Wanted(
+    again = ExceptionInput(
         name=words[3],
         plan=given_["--plan"][0],
         type=given_["--type"][0],

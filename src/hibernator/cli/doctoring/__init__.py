@@ -1,1 +1,1 @@
-"""The checks of `hibernator doctor`: a module per part, each a function from the patient to findings."""
+"""The checks of `hibernator doctor`: a module per part, each a function from an installation to findings."""

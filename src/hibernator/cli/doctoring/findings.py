@@ -28,7 +28,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Patient:
+class InstalledOperator:
     """An installation of the operator, and the way to look at it."""
 
     asker: Asker
@@ -38,7 +38,7 @@ class Patient:
 
 
 Findings = AsyncIterator[Finding]
-Check = Callable[[Patient], Findings]
+Check = Callable[[InstalledOperator], Findings]
 
 
 def apply(home: Home) -> str:

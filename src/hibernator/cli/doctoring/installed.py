@@ -7,7 +7,7 @@ from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS
 from hibernator.api.crd import manifest
 from hibernator.api.kinds import DEFINITIONS
 from hibernator.cli.doctoring.asking import Answer
-from hibernator.cli.doctoring.findings import Finding, Findings, Level, Patient, apply
+from hibernator.cli.doctoring.findings import Finding, Findings, InstalledOperator, Level, apply
 from hibernator.operator.manifests import policies as shipped
 
 _LEFT_OUT: Final[tuple[Any, ...]] = (None, "", [], {})  # by the API server, which writes nothing empty
@@ -40,18 +40,18 @@ _PLURALS: Final = {
 }
 
 
-async def crds(patient: Patient) -> Findings:
+async def crds(installation: InstalledOperator) -> Findings:
     bad: list[Finding] = []
     for definition in DEFINITIONS:
         ours = manifest(definition)
         name = ours["metadata"]["name"]
-        found = await patient.asker.get(CUSTOM_RESOURCE_DEFINITIONS.path("", name))
+        found = await installation.asker.get(CUSTOM_RESOURCE_DEFINITIONS.path("", name))
         if found.forbidden:
             yield Finding("crds", Level.SKIP, *_unreadable(found))
             return
         if problem := (_problem(ours, found.body) if found.ok else (Level.FAIL, _absent(found))):
             level, saw = problem
-            bad.append(Finding("crds", level, f"{name} {saw}", apply(patient.home)))
+            bad.append(Finding("crds", level, f"{name} {saw}", apply(installation.home)))
     for finding in bad:
         yield finding
     if not bad:
@@ -80,20 +80,20 @@ def _absent(found: Answer) -> str:
     return "is not installed" if found.missing else f"cannot be read: {found.message}"
 
 
-async def policies(patient: Patient) -> Findings:
-    bad = [finding async for finding in _bad_policies(patient)]
+async def policies(installation: InstalledOperator) -> Findings:
+    bad = [finding async for finding in _bad_policies(installation)]
     for finding in bad:
         yield finding
     if not bad:
-        count = len(list(_bindings(patient)))
+        count = len(list(_bindings(installation)))
         yield Finding("policies", Level.OK, f"all {count} are bound, and as this version has them")
 
 
-async def _bad_policies(patient: Patient) -> Findings:
-    for ours in shipped(patient.home):
+async def _bad_policies(installation: InstalledOperator) -> Findings:
+    for ours in shipped(installation.home):
         kind, name = ours["kind"], ours["metadata"]["name"]
-        found = await patient.asker.get(f"{_ADMISSION}/{_PLURALS[kind]}/{name}")
-        fix = apply(patient.home)
+        found = await installation.asker.get(f"{_ADMISSION}/{_PLURALS[kind]}/{name}")
+        fix = apply(installation.home)
         if found.forbidden:
             yield Finding("policies", Level.SKIP, *_unreadable(found))
             return
@@ -101,7 +101,9 @@ async def _bad_policies(patient: Patient) -> Findings:
             yield Finding("policies", Level.FAIL, f"{kind} {name} {_absent(found)}", fix)
         # The API server writes out defaults.
         elif place := difference(ours["spec"], found.body["spec"], "spec", more=True):
-            saw = f"{kind} {name} is not as this version has it for {patient.home.user}, first at {place}"
+            saw = (
+                f"{kind} {name} is not as this version has it for {installation.home.user}, first at {place}"
+            )
             yield Finding("policies", Level.FAIL, saw, fix)
         elif warnings := _complaints(found.body):
             yield Finding("policies", Level.WARN, f"{kind} {name}: the API server finds {warnings}", fix)
@@ -112,11 +114,11 @@ def _complaints(policy: dict[str, Any]) -> str:
     return "; ".join(str(each.get("warning", "")).splitlines()[0] for each in warnings)
 
 
-def _bindings(patient: Patient) -> Iterator[dict[str, Any]]:
-    return (each for each in shipped(patient.home) if each["kind"].endswith("Binding"))
+def _bindings(installation: InstalledOperator) -> Iterator[dict[str, Any]]:
+    return (each for each in shipped(installation.home) if each["kind"].endswith("Binding"))
 
 
-async def plugins(_patient: Patient | None = None) -> Findings:
+async def plugins(_patient: InstalledOperator | None = None) -> Findings:
     """The executors of other packages, as they are where this command runs: in the pod, the operator's."""
     from hibernator.executors.plugins import plugins as found
 

@@ -6,7 +6,7 @@ from whenever import Instant
 
 from hibernator.api.core import LEASES
 from hibernator.cli import strays as looking
-from hibernator.cli.doctoring.findings import Finding, Findings, Level, Patient, apply
+from hibernator.cli.doctoring.findings import Finding, Findings, InstalledOperator, Level, apply
 from hibernator.kube.client import Client
 from hibernator.kube.errors import ApiError
 from hibernator.operator.app import LEASE
@@ -16,12 +16,14 @@ _NOTABLE_SKEW: Final = 5.0
 _BAD_SKEW: Final = 60.0
 
 
-async def leader(patient: Patient) -> Findings:
-    namespace = patient.home.namespace
-    found = await patient.asker.get(LEASES.path(namespace, LEASE))
+async def leader(installation: InstalledOperator) -> Findings:
+    namespace = installation.home.namespace
+    found = await installation.asker.get(LEASES.path(namespace, LEASE))
     look = f"See why no replica leads: kubectl get pods -n {namespace}, then kubectl logs -n {namespace} POD"
     if found.missing:
-        yield Finding("leader", Level.FAIL, f"there is no Lease {LEASE} in {namespace}", apply(patient.home))
+        yield Finding(
+            "leader", Level.FAIL, f"there is no Lease {LEASE} in {namespace}", apply(installation.home)
+        )
         return
     if not found.ok:
         yield Finding("leader", Level.SKIP, f"the Lease {LEASE} cannot be read: {found.message}")
@@ -67,9 +69,9 @@ def _clock(holder: str, skew: float) -> Finding:
 _NAMED: Final = 3
 
 
-async def strays(patient: Patient) -> Findings:
+async def strays(installation: InstalledOperator) -> Findings:
     try:
-        async with Client(patient.asker.credentials) as client:
+        async with Client(installation.asker.credentials) as client:
             found = await looking.strays(client)
     except ApiError as error:
         yield Finding("strays", Level.SKIP, f"sleepers cannot be listed: {error.message}")

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from hibernator.api.hibernateplan import PLANS
 from hibernator.api.patching import group_of
-from hibernator.cli.doctoring.findings import Finding, Findings, Level, Patient, apply
+from hibernator.cli.doctoring.findings import Finding, Findings, InstalledOperator, Level, apply
 from hibernator.cli.doctoring.reach import whoami
 from hibernator.executors.patches import VERBS
 from hibernator.kube.together import together
@@ -19,28 +19,28 @@ _FOR_PATCHES: Final = (
 )
 
 
-async def permissions(patient: Patient) -> Findings:
+async def permissions(installation: InstalledOperator) -> Findings:
     # Every user may ask what they may do themselves. The operator may ask no more than that.
-    itself = await whoami(patient) == patient.home.user
+    itself = await whoami(installation) == installation.home.user
     turns = asyncio.Semaphore(_AT_ONCE)
-    patches = await _patches(patient)
+    patches = await _patches(installation)
     patched = {right.resource for right, _ in patches} - {right.resource for right in OPERATOR}
-    rights = [*_rights(patient.home), *patches]
+    rights = [*_rights(installation.home), *patches]
     questions = [question for right, place in rights for question in _questions(right, place)]
 
     async def ask(attributes: dict[str, str]) -> tuple[bool | None, str]:
         async with turns:
             kind = "SelfSubjectAccessReview" if itself else "SubjectAccessReview"
-            subject = {} if itself else _subject(patient.home)
+            subject = {} if itself else _subject(installation.home)
             review = {"apiVersion": "authorization.k8s.io/v1", "kind": kind}
             spec = {"spec": subject | {"resourceAttributes": attributes}}
-            found = await patient.asker.post(f"{_API}/{kind.lower()}s", review | spec)
+            found = await installation.asker.post(f"{_API}/{kind.lower()}s", review | spec)
         if not found.ok:
             return None, found.message
         return bool(found.body["status"]["allowed"]), _words(attributes)
 
     answers = await together(map(ask, questions))
-    user = patient.home.user
+    user = installation.home.user
     refused = [
         (words, asked["resource"])
         for (allowed, words), asked in zip(answers, questions, strict=True)
@@ -55,7 +55,7 @@ async def permissions(patient: Patient) -> Findings:
             "Run the doctor as an administrator.",
         )
     for words, resource in refused:
-        fix = _FOR_PATCHES.format(resource) if resource in patched else apply(patient.home)
+        fix = _FOR_PATCHES.format(resource) if resource in patched else apply(installation.home)
         yield Finding("permissions", Level.FAIL, f"{user} may not {words}", fix)
     if not unknown and not refused:
         yield Finding("permissions", Level.OK, f"{user} may do all {len(answers)} things that it needs")
@@ -66,9 +66,9 @@ def _rights(home: Home) -> Iterator[tuple[Right, str]]:
     yield from ((right, home.namespace) for right in OPERATOR_HOME)
 
 
-async def _patches(patient: Patient) -> list[tuple[Right, str]]:
+async def _patches(installation: InstalledOperator) -> list[tuple[Right, str]]:
     """What the targets of type `patches` need, whose kinds the operator's own roles do not have."""
-    found = await patient.asker.get(PLANS.path())
+    found = await installation.asker.get(PLANS.path())
     rights: dict[tuple[Right, str], None] = {}
     for plan in found.body.get("items", ()) if found.ok else ():
         for target in plan["spec"]["targets"]:

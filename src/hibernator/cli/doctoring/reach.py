@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from hibernator.cli.doctoring.asking import Answer
-from hibernator.cli.doctoring.findings import Finding, Findings, Level, Patient
+from hibernator.cli.doctoring.findings import Finding, Findings, InstalledOperator, Level
 from hibernator.controlplane.versions import OLDEST_KUBERNETES
 
 _SELF: Final = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
@@ -13,10 +13,10 @@ _NOTABLE_SKEW: Final = 5.0  # seconds; the Date header has whole ones
 _BAD_SKEW: Final = 60.0
 
 
-async def cluster(patient: Patient) -> Findings:
+async def cluster(installation: InstalledOperator) -> Findings:
     """Raises UnreachableError when there is none: then nothing else can be looked at."""
-    asked = await patient.asker.post(_SELF, _WHO)
-    server = patient.asker.server
+    asked = await installation.asker.post(_SELF, _WHO)
+    server = installation.asker.server
     if not asked.ok:
         yield Finding(
             "cluster",
@@ -28,16 +28,16 @@ async def cluster(patient: Patient) -> Findings:
     yield Finding("cluster", Level.OK, f"{server} answers, and knows you as {_name(asked)}")
 
 
-async def whoami(patient: Patient) -> str:
-    return _name(await patient.asker.post(_SELF, _WHO))
+async def whoami(installation: InstalledOperator) -> str:
+    return _name(await installation.asker.post(_SELF, _WHO))
 
 
 def _name(answer: Answer) -> str:
     return str(answer.body["status"]["userInfo"].get("username", "")) if answer.ok else ""
 
 
-async def version(patient: Patient) -> Findings:
-    found = await patient.asker.get("/version")
+async def version(installation: InstalledOperator) -> Findings:
+    found = await installation.asker.get("/version")
     version = found.body.get("gitVersion", "") if isinstance(found.body, dict) else ""
     numbers = re.match(r"v(\d+)\.(\d+)", version)
     if not numbers:
@@ -55,13 +55,13 @@ async def version(patient: Patient) -> Findings:
         )
 
 
-async def clock(patient: Patient) -> Findings:
-    found = await patient.asker.get("/version")
+async def clock(installation: InstalledOperator) -> Findings:
+    found = await installation.asker.get("/version")
     if found.date is None:
         yield Finding("clock", Level.SKIP, "the API server does not report its time")
         return
     # The header was written somewhere between question and answer, and cut to the second.
-    skew = (patient.now() - found.date).total("seconds")
+    skew = (installation.now() - found.date).total("seconds")
     skew = max(0.0, skew - found.lasted - 1) if skew > 0 else skew
     offset = (
         f"this machine's clock is {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} the API server's"

@@ -11,23 +11,23 @@ from hibernator.audit.chain import Link
 from hibernator.audit.database import AuditUnavailable, Database
 from hibernator.audit.migrate import VERSION_TABLE, config
 from hibernator.audit.verification import verify
-from hibernator.cli.doctoring.findings import Finding, Findings, Level, Patient
+from hibernator.cli.doctoring.findings import Finding, Findings, InstalledOperator, Level
 
 _PATIENCE: Final = 20.0  # seconds for walking the chain
 
 
-async def database(patient: Patient) -> Findings:
-    if not patient.database:
+async def database(installation: InstalledOperator) -> Findings:
+    if not installation.database:
         yield Finding(
             "database",
             Level.SKIP,
             "the location of the audit trail is not set",
             "Give --database, or run the doctor in the pod: "
-            f"kubectl exec deployment/hibernator -n {patient.home.namespace} -- hibernator doctor",
+            f"kubectl exec deployment/hibernator -n {installation.home.namespace} -- hibernator doctor",
         )
         return
     try:
-        found = Database(patient.database, read_only=True)
+        found = Database(installation.database, read_only=True)
     except ValueError as error:
         yield Finding("database", Level.FAIL, str(error), "Correct the setting `database`.")
         return

@@ -15,15 +15,15 @@ from hibernator.admission.webhooks.configurations import MUTATING, NAME as WEBHO
 from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS, SECRETS, Secret
 from hibernator.api.kind import Kind
 from hibernator.api.timewindowscaler_v1beta1 import SCALERS
-from hibernator.cli.doctoring.findings import Finding, Findings, Level, Patient
+from hibernator.cli.doctoring.findings import Finding, Findings, InstalledOperator, Level
 
 _SLICES: Final = "/apis/discovery.k8s.io/v1/namespaces"
 _LATE: Final = TimeDelta(hours=25 * 24)  # the operator replaces them 30 days before their end
 _LOGS: Final = "kubectl logs deployment/hibernator -n {namespace}"
 
 
-async def webhooks(patient: Patient) -> Findings:
-    found = await patient.asker.get(CUSTOM_RESOURCE_DEFINITIONS.path("", SCALERS.resource))
+async def webhooks(installation: InstalledOperator) -> Findings:
+    found = await installation.asker.get(CUSTOM_RESOURCE_DEFINITIONS.path("", SCALERS.resource))
     if not found.ok:
         yield Finding("webhooks", Level.SKIP, f"the CRD {SCALERS.resource} cannot be read: {found.message}")
         return
@@ -36,11 +36,11 @@ async def webhooks(patient: Patient) -> Findings:
             "Set webhookListen, see docs/guides/webhooks.md; or leave it, if v1alpha1 is all that you need.",
         )
         return
-    tried = await patient.asker.post(f"{SCALERS.path('default')}?dryRun=All", _probe())
+    tried = await installation.asker.post(f"{SCALERS.path('default')}?dryRun=All", _probe())
     where = _where(conversion["webhook"]["clientConfig"])
-    logs = _LOGS.format(namespace=patient.home.namespace)
+    logs = _LOGS.format(namespace=installation.home.namespace)
     if tried.ok:
-        missing = [kind.kind for kind in (MUTATING, VALIDATING) if not await _registered(patient, kind)]
+        missing = [kind.kind for kind in (MUTATING, VALIDATING) if not await _registered(installation, kind)]
         if missing:
             saw = f"objects are converted at {where}, but there is no {' and no '.join(missing)} {WEBHOOKS}"
             yield Finding("webhooks", Level.FAIL, saw, f"The leader makes it; see why it has not: {logs}")
@@ -52,7 +52,7 @@ async def webhooks(patient: Patient) -> Findings:
         yield Finding("webhooks", Level.SKIP, saw, "Run the doctor as a user who may create scalers.")
         return
     fix = f"See whether the operator runs and is ready: {logs}"
-    if not await _has_ready_pod(patient, conversion["webhook"]["clientConfig"]):
+    if not await _has_ready_pod(installation, conversion["webhook"]["clientConfig"]):
         fix = (
             f"Nothing answers behind {where}. Start the operator; if it is gone for good, run `hibernator "
             "detach`."
@@ -61,9 +61,9 @@ async def webhooks(patient: Patient) -> Findings:
     yield Finding("webhooks", Level.FAIL, f"no conversion at {where}: {said}", fix)
 
 
-async def certificates(patient: Patient) -> Findings:
-    home, now = patient.home, patient.now()
-    found = await patient.asker.get(SECRETS.path(home.namespace, NAME))
+async def certificates(installation: InstalledOperator) -> Findings:
+    home, now = installation.home, installation.now()
+    found = await installation.asker.get(SECRETS.path(home.namespace, NAME))
     if found.missing:
         yield Finding(
             "certificates",
@@ -82,7 +82,7 @@ async def certificates(patient: Patient) -> Findings:
         yield Finding("certificates", Level.FAIL, f"the Secret {NAME} cannot be used: {error}", fix)
         return
     yield _by_end(ring.current.ends, now, logs)
-    registered = await patient.asker.get(CUSTOM_RESOURCE_DEFINITIONS.path("", SCALERS.resource))
+    registered = await installation.asker.get(CUSTOM_RESOURCE_DEFINITIONS.path("", SCALERS.resource))
     if registered.ok and not _trusted(registered.body["spec"].get("conversion", {}), ring.current):
         fix = f"The leader registers it by itself; see why it has not: {logs}"
         yield Finding("certificates", Level.FAIL, "the API server does not trust the one that is served", fix)
@@ -112,9 +112,9 @@ def _trusted(conversion: dict[str, Any], served: Pair) -> bool:
     return False
 
 
-async def _registered(patient: Patient, kind: Kind[Any]) -> bool:
+async def _registered(installation: InstalledOperator, kind: Kind[Any]) -> bool:
     """Whether the configuration exists; true where that is unknown."""
-    return not (await patient.asker.get(kind.path("", WEBHOOKS))).missing
+    return not (await installation.asker.get(kind.path("", WEBHOOKS))).missing
 
 
 def _where(client: dict[str, Any]) -> str:
@@ -131,12 +131,12 @@ def _without_path(message: str, client: dict[str, Any]) -> str:
     return message.replace(path, "/…") if path.strip("/") else message
 
 
-async def _has_ready_pod(patient: Patient, client: dict[str, Any]) -> bool:
+async def _has_ready_pod(installation: InstalledOperator, client: dict[str, Any]) -> bool:
     """Whether the Service has a ready pod; true where that is unknown."""
     if not (service := client.get("service")):
         return True
     selector = f"labelSelector=kubernetes.io/service-name={service['name']}"
-    found = await patient.asker.get(f"{_SLICES}/{service['namespace']}/endpointslices?{selector}")
+    found = await installation.asker.get(f"{_SLICES}/{service['namespace']}/endpointslices?{selector}")
     if not found.ok:
         return True
     return any(

@@ -9,7 +9,7 @@ from hibernator.cli.offline.drafts import Draft
 from hibernator.executors.workloads.kinds import BUILT_IN as WORKLOADS
 
 # What the operator's own role has.
-_ALLOWED: Final = frozenset((sort.kind.group, sort.kind.plural) for sort in WORKLOADS)
+_ALLOWED: Final = frozenset((kind.api.group, kind.api.plural) for kind in WORKLOADS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,7 +45,7 @@ from hibernator.executors.protocol import (
 
 
 @dataclass(frozen=True, slots=True)
-class Sort:
+class DatabaseKind:
     label: str  # the first part of an item's key
     words: str
     id: str
@@ -70,7 +70,7 @@ class Sort:
         return str(thing.get(self.state, ""))
 
 
-INSTANCE: Final = Sort(
+INSTANCE: Final = DatabaseKind(
     label="instance",
     words="database instance",
     id="DBInstanceIdentifier",
@@ -88,7 +88,7 @@ INSTANCE: Final = Sort(
     stops_with_snapshot=True,
     not_found=frozenset({"DBInstanceNotFound", "DBInstanceNotFoundFault"}),
 )
-CLUSTER: Final = Sort(
+CLUSTER: Final = DatabaseKind(
     label="cluster",
     words="database cluster",
     id="DBClusterIdentifier",
@@ -121,11 +121,11 @@ _HOPELESS: Final = {
 }
 
 
-def why_never(sort: Sort, thing: Document) -> str:
+def why_never(kind: DatabaseKind, thing: Document) -> str:
     """Why AWS will not stop this one, as the rest of a sentence; empty when it will."""
-    if (state := sort.state_of(thing)) in _HOPELESS:
+    if (state := kind.state_of(thing)) in _HOPELESS:
         return f"is {state}, in which AWS stops nothing. Repair it first."
-    if sort is CLUSTER:
+    if kind is CLUSTER:
         return _why_never_cluster(thing)
     if source := thing.get("ReadReplicaSourceDBInstanceIdentifier"):
         return f"is a read replica of {source}, which AWS does not stop. Leave it out of the selector."
@@ -175,7 +175,7 @@ class Rds(Executor):
         ]
         machines = {INSTANCE.name_of(one): _machines(one) for one in instances}
         known = await shapes(account, (type_ for types in machines.values() for type_ in types))
-        return tuple(_item(sort, one, machines, known, job) for sort, one in chosen)
+        return tuple(_item(kind, one, machines, known, job) for kind, one in chosen)
 
     async def asleep(self, job: Job) -> tuple[Item, ...]:
         return of_plan(await _marked(await self._accounts.aws(job)), job)
@@ -186,15 +186,15 @@ class Rds(Executor):
 
     async def sleep(self, job: Job, item: Saved) -> None:
         account = await self._accounts.aws(job)
-        sort, name = _place(item)
+        kind, name = _place(item)
         found = await _read(account, item)
         if found is None:
             return
-        if (state := sort.state_of(found)) in _ASLEEP:
-            if not is_of_another(_mark(sort, found), job):
+        if (state := kind.state_of(found)) in _ASLEEP:
+            if not is_of_another(_mark(kind, found), job):
                 await _tag(account, job, item, found)
             return
-        if never := why_never(sort, found):
+        if never := why_never(kind, found):
             raise Permanent(f"{item.key} {never}")
         if state != "available":
             raise Underway(
@@ -202,26 +202,26 @@ class Rds(Executor):
             )
         await _tag(account, job, item, found)
         if parameters_as(job, RdsParameters).snapshot_before_stop:
-            await _stop_with_snapshot(account, sort, name, _snapshot_name(job, name))
+            await _stop_with_snapshot(account, kind, name, _snapshot_name(job, name))
         else:
-            await account.write("rds", sort.stop, **{sort.id: name})
+            await account.write("rds", kind.stop, **{kind.id: name})
 
     async def wake(self, job: Job, item: Saved) -> None:
         account = await self._accounts.aws(job)
-        sort, name = _place(item)
+        kind, name = _place(item)
         found = await _read(account, item)
-        if found is None or is_of_another(mark := _mark(sort, found), job):
+        if found is None or is_of_another(mark := _mark(kind, found), job):
             return
-        if asleep := (state := sort.state_of(found)) in _ASLEEP:
+        if asleep := (state := kind.state_of(found)) in _ASLEEP:
             check_may_wake(mark, job, item)
             if state == "stopping":
                 raise Underway(f"{item.key} is still stopping.", retry_after=_PAUSE)
-            await account.write("rds", sort.start, **{sort.id: name})
+            await account.write("rds", kind.start, **{kind.id: name})
         if mark:
             with marking(item.key, again=asleep):
                 keys = borne(tags_of(found, _TAGS))
                 await account.write(
-                    "rds", "remove_tags_from_resource", ResourceName=found[sort.arn], TagKeys=keys
+                    "rds", "remove_tags_from_resource", ResourceName=found[kind.arn], TagKeys=keys
                 )
 
     async def settled(self, job: Job, item: Saved, rest: Rest) -> bool:
@@ -231,46 +231,46 @@ class Rds(Executor):
 
 
 async def _tag(account: AwsAccount, job: Job, item: Saved, found: Document) -> None:
-    sort, _ = _place(item)
-    tags = to_tags(mark_for(job, item, found[sort.resource_id], {}, account.cluster))
+    kind, _ = _place(item)
+    tags = to_tags(mark_for(job, item, found[kind.resource_id], {}, account.cluster))
     if not tags.items() <= tags_of(found, _TAGS).items():
         with marking(item.key):
             await account.write(
-                "rds", "add_tags_to_resource", ResourceName=found[sort.arn], Tags=tag_list(tags)
+                "rds", "add_tags_to_resource", ResourceName=found[kind.arn], Tags=tag_list(tags)
             )
 
 
-async def _stop_with_snapshot(account: AwsAccount, sort: Sort, name: str, snapshot: str) -> None:
+async def _stop_with_snapshot(account: AwsAccount, kind: DatabaseKind, name: str, snapshot: str) -> None:
     """Stop it once the snapshot of this night is there, which it may be from an earlier attempt."""
     made = await account.pages(
-        "rds", sort.list_snapshots, sort.snapshots, **{sort.id: name, "SnapshotType": "manual"}
+        "rds", kind.list_snapshots, kind.snapshots, **{kind.id: name, "SnapshotType": "manual"}
     )
-    mine = next((one for one in made if one[sort.snapshot_id] == snapshot), None)
-    if mine is None and sort.stops_with_snapshot:
-        await account.write("rds", sort.stop, **{sort.id: name, sort.snapshot_id: snapshot})
+    mine = next((one for one in made if one[kind.snapshot_id] == snapshot), None)
+    if mine is None and kind.stops_with_snapshot:
+        await account.write("rds", kind.stop, **{kind.id: name, kind.snapshot_id: snapshot})
         return
     if mine is None:
         mine = {"Status": "creating"}
-        await account.write("rds", sort.take_snapshot, **{sort.id: name, sort.snapshot_id: snapshot})
+        await account.write("rds", kind.take_snapshot, **{kind.id: name, kind.snapshot_id: snapshot})
     if mine["Status"] == "creating":
         raise Underway(f"The snapshot {snapshot} is being taken.", retry_after=_PAUSE)
     if mine["Status"] != "available":
         raise Permanent(
             f"The snapshot {snapshot} is {mine['Status']}, so {name} is not stopped. Delete it and retry."
         )
-    await account.write("rds", sort.stop, **{sort.id: name})
+    await account.write("rds", kind.stop, **{kind.id: name})
 
 
 def _snapshot_name(job: Job, name: str) -> str:
     return f"hibernator-{name}-{job.uid[:8]}-{job.cycle}"
 
 
-async def _all(account: AwsAccount, sort: Sort, **query: Any) -> list[Document]:
-    found = await account.pages("rds", sort.list, sort.things, **query)
+async def _all(account: AwsAccount, kind: DatabaseKind, **query: Any) -> list[Document]:
+    found = await account.pages("rds", kind.list, kind.things, **query)
     return [
         one
         for one in found
-        if sort.state_of(one) not in _GONE and not str(one.get("Engine", "")).startswith(_OTHER_ENGINES)
+        if kind.state_of(one) not in _GONE and not str(one.get("Engine", "")).startswith(_OTHER_ENGINES)
     ]
 
 
@@ -278,29 +278,29 @@ async def _marked(account: AwsAccount) -> list[Marked]:
     """RDS takes no tags in its questions, but shows them in its answers."""
     return [
         Marked(
-            Item(key=_key(sort, one), restore=_restore(sort, one), asleep=True),
+            Item(key=_key(kind, one), restore=_restore(kind, one), asleep=True),
             mark,
-            sort.state_of(one) in _ASLEEP,
+            kind.state_of(one) in _ASLEEP,
         )
-        for sort in (INSTANCE, CLUSTER)
-        for one in await _all(account, sort)
-        if (mark := _mark(sort, one))
+        for kind in (INSTANCE, CLUSTER)
+        for one in await _all(account, kind)
+        if (mark := _mark(kind, one))
     ]
 
 
 async def _read(account: AwsAccount, item: Saved) -> Document | None:
     """The very database that was saved, if it is still there."""
-    sort, name = _place(item)
+    kind, name = _place(item)
     try:
-        found = await _all(account, sort, **{sort.id: name})
+        found = await _all(account, kind, **{kind.id: name})
     except AwsRefusedError as error:
-        if error.code in sort.not_found:
+        if error.code in kind.not_found:
             return None
         raise
-    return next((one for one in found if one[sort.resource_id] == item.restore["resourceId"]), None)
+    return next((one for one in found if one[kind.resource_id] == item.restore["resourceId"]), None)
 
 
-def _place(item: Saved) -> tuple[Sort, str]:
+def _place(item: Saved) -> tuple[DatabaseKind, str]:
     kind, _, name = item.key.partition("/")
     return (INSTANCE if kind == INSTANCE.label else CLUSTER), name
 
@@ -318,13 +318,13 @@ def _chosen_instances(wanted: RdsSelector, found: Iterable[Document]) -> list[Do
     return [one for one in chosen if not one.get("DBClusterIdentifier")]
 
 
-def _chosen(wanted: RdsSelector, sort: Sort, found: Iterable[Document]) -> list[Document]:
-    names = wanted.instance_ids if sort is INSTANCE else wanted.cluster_ids
-    searched = wanted.discover_instances if sort is INSTANCE else wanted.discover_clusters
-    by_name = {sort.name_of(one): one for one in found}
+def _chosen(wanted: RdsSelector, kind: DatabaseKind, found: Iterable[Document]) -> list[Document]:
+    names = wanted.instance_ids if kind is INSTANCE else wanted.cluster_ids
+    searched = wanted.discover_instances if kind is INSTANCE else wanted.discover_clusters
+    by_name = {kind.name_of(one): one for one in found}
     if names:
         if missing := set(names) - by_name.keys():
-            raise Permanent(f"There is no {sort.words} {', '.join(sorted(missing))} here.")
+            raise Permanent(f"There is no {kind.words} {', '.join(sorted(missing))} here.")
         return [by_name[name] for name in sorted(set(names))]
     if not searched:
         return []
@@ -351,24 +351,26 @@ def _machines(instance: Document) -> list[str]:
     return [type_] * (2 if instance.get("MultiAZ") else 1)
 
 
-def _item(sort: Sort, thing: Document, machines: Mapping[str, list[str]], known: Shapes, job: Job) -> Item:
-    key, state, restore = _key(sort, thing), sort.state_of(thing), _restore(sort, thing)
+def _item(
+    kind: DatabaseKind, thing: Document, machines: Mapping[str, list[str]], known: Shapes, job: Job
+) -> Item:
+    key, state, restore = _key(kind, thing), kind.state_of(thing), _restore(kind, thing)
     members = thing.get("DBClusterMembers") or ()
-    below = [sort.name_of(thing)] if sort is INSTANCE else [one["DBInstanceIdentifier"] for one in members]
+    below = [kind.name_of(thing)] if kind is INSTANCE else [one["DBInstanceIdentifier"] for one in members]
     saving = total(known, (type_ for one in below for type_ in machines.get(one, ())), prefix="db.")
     if state in _ASLEEP:
-        return sleeper(key, _mark(sort, thing), job, restore, saving, f"was {state} already")
+        return sleeper(key, _mark(kind, thing), job, restore, saving, f"was {state} already")
     return Item(key=key, restore=restore, saving=saving)
 
 
-def _key(sort: Sort, thing: Document) -> str:
-    return f"{sort.label}/{sort.name_of(thing)}"
+def _key(kind: DatabaseKind, thing: Document) -> str:
+    return f"{kind.label}/{kind.name_of(thing)}"
 
 
-def _restore(sort: Sort, thing: Document) -> dict[str, Any]:
+def _restore(kind: DatabaseKind, thing: Document) -> dict[str, Any]:
     """All that is needed is shown by a stopped database, too."""
-    return {"resourceId": thing[sort.resource_id], "engine": thing.get("Engine", "")}
+    return {"resourceId": thing[kind.resource_id], "engine": thing.get("Engine", "")}
 
 
-def _mark(sort: Sort, thing: Document) -> Mark | None:
-    return from_tags(tags_of(thing, _TAGS), thing[sort.resource_id])
+def _mark(kind: DatabaseKind, thing: Document) -> Mark | None:
+    return from_tags(tags_of(thing, _TAGS), thing[kind.resource_id])

@@ -17,7 +17,7 @@ from hibernator.kube.client import Client
 from hibernator.kube.errors import NotFound
 
 
-class Anything(Object):
+class AnyObject(Object):
     """An object of any kind, whole. Only for the moment of a look: caches keep less."""
 
     spec: Mapping[str, Any] = msgspec.field(default_factory=dict)
@@ -25,19 +25,19 @@ class Anything(Object):
 
 
 @dataclass(frozen=True, slots=True)
-class Sort:
+class WorkloadKind:
     """A kind of workload, and what puts it to sleep."""
 
     label: str  # the first part of an item's key
-    kind: Kind[Anything]
+    api: Kind[AnyObject]
     by: Literal["replicas", "nodeSelector", "suspend"] = "replicas"
     path: tuple[str, ...] = ("spec", "replicas")
 
 
 def _built_in(
     group: str, kind: str, plural: str, by: Literal["replicas", "nodeSelector", "suspend"] = "replicas"
-) -> Sort:
-    return Sort(kind, Kind(Anything, group, "v1", kind, plural), by)
+) -> WorkloadKind:
+    return WorkloadKind(kind, Kind(AnyObject, group, "v1", kind, plural), by)
 
 
 BUILT_IN: Final = (
@@ -48,13 +48,13 @@ BUILT_IN: Final = (
     _built_in("batch", "Job", "jobs", "suspend"),
 )
 _BY_NAME: Final = {
-    name.lower(): sort
-    for sort in BUILT_IN
-    for name in (sort.label, sort.kind.plural, sort.kind.resource, f"{sort.kind.group}/{sort.label}")
+    name.lower(): kind
+    for kind in BUILT_IN
+    for name in (kind.label, kind.api.plural, kind.api.resource, f"{kind.api.group}/{kind.label}")
 }
 
 
-async def sort_of(client: Client, name: str) -> Sort:
+async def workload_kind(client: Client, name: str) -> WorkloadKind:
     """The kind that a user, or the key of an item, means; custom ones must have a scale subresource."""
     if found := _BY_NAME.get(name.lower()):
         return found
@@ -77,29 +77,29 @@ async def _definitions(client: Client, name: str) -> Sequence[CustomResourceDefi
         return []
 
 
-def scalable(definition: CustomResourceDefinition) -> Sort | None:
+def scalable(definition: CustomResourceDefinition) -> WorkloadKind | None:
     """How a custom kind sleeps; None when it has no scale subresource, or no namespace."""
     spec = definition.spec
     for version in spec.versions:
         scale = version.subresources.scale
         if version.served and scale is not None and spec.scope == "Namespaced":
-            kind = Kind(Anything, spec.group, version.name, spec.names.kind, spec.names.plural)
+            kind = Kind(AnyObject, spec.group, version.name, spec.names.kind, spec.names.plural)
             path = str(scale.get("specReplicasPath", ".spec.replicas")).removeprefix(".").split(".")
-            return Sort(kind.resource, kind, path=tuple(path))
+            return WorkloadKind(kind.resource, kind, path=tuple(path))
     return None
 
 
-def workload_of(sort: Sort, found: Anything) -> Workload:
+def workload_of(kind: WorkloadKind, found: AnyObject) -> Workload:
     """The object as the rules of scaling see it."""
     place = ObjectRef(
-        resource=sort.kind.resource,
+        resource=kind.api.resource,
         namespace=found.metadata.namespace,
         name=found.metadata.name,
         resource_version=found.metadata.resource_version,
     )
-    match sort.by:
+    match kind.by:
         case "suspend":
-            running = int(found.status.get("active", 0)) if sort.label == "Job" else 0
+            running = int(found.status.get("active", 0)) if kind.label == "Job" else 0
             awake = int(not found.spec.get("suspend", False))
             return Workload(place=place, replicas=awake, running=running, by_suspension=True)
         case "nodeSelector":
@@ -111,50 +111,50 @@ def workload_of(sort: Sort, found: Anything) -> Workload:
                 by_node_selector=True,
             )
         case "replicas":
-            asked = _at(found.spec, sort.path[1:])
+            asked = _at(found.spec, kind.path[1:])
             return Workload(
                 place=place,
                 replicas=1 if asked is None else int(asked),
                 running=int(found.status.get("replicas", 0)),
-                path=sort.path,
+                path=kind.path,
                 left_open=asked is None,
             )
 
 
-def is_finished(sort: Sort, found: Anything) -> bool:
+def is_finished(kind: WorkloadKind, found: AnyObject) -> bool:
     """Whether it is a Job that has ended: there is nothing in it that could sleep."""
     ended = {"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"}
-    return sort.label == "Job" and any(
+    return kind.label == "Job" and any(
         condition.get("type") in ended and condition.get("status") == "True"
         for condition in found.status.get("conditions", ())
     )
 
 
-def ready(sort: Sort, found: Anything) -> bool:
+def ready(kind: WorkloadKind, found: AnyObject) -> bool:
     """Whether an awake workload has come to rest."""
     status = found.status
     if int(status.get("observedGeneration", found.metadata.generation) or 0) < found.metadata.generation:
         return False
-    match sort.by:
+    match kind.by:
         case "suspend":
             return True
         case "nodeSelector":
             return int(status.get("numberReady", 0)) >= int(status.get("desiredNumberScheduled", 0))
         case "replicas":
-            running = status.get("readyReplicas", 0 if sort in BUILT_IN else status.get("replicas", 0))
-            return int(running) >= workload_of(sort, found).replicas
+            running = status.get("readyReplicas", 0 if kind in BUILT_IN else status.get("replicas", 0))
+            return int(running) >= workload_of(kind, found).replicas
 
 
-def saving_of(sort: Sort, found: Anything, *, replicas: int | None = None, left: int = 0) -> Saving:
+def saving_of(kind: WorkloadKind, found: AnyObject, *, replicas: int | None = None, left: int = 0) -> Saving:
     """What its containers ask for, times how many Pods less it has; a CronJob has none of its own.
 
     Of what is asleep, `replicas` says how many it had, and `left` how many run on. A container with a limit
     and no request asks for the limit: so Kubernetes reads it.
     """
-    workload = workload_of(sort, found)
-    if sort.label == "CronJob":
+    workload = workload_of(kind, found)
+    if kind.label == "CronJob":
         return Saving()
-    pods = (replicas or workload.replicas) if sort.by == "replicas" else workload.running
+    pods = (replicas or workload.replicas) if kind.by == "replicas" else workload.running
     pods = max(0, pods - left)
     cpu, memory = 0.0, 0.0
     for container in _template(found).get("containers") or ():
@@ -187,7 +187,7 @@ def quantity(text: object) -> float:
     return max(-_LARGEST, min(value, _LARGEST))
 
 
-def _template(found: Anything) -> Mapping[str, Any]:
+def _template(found: AnyObject) -> Mapping[str, Any]:
     return _at(found.spec, ("template", "spec")) or {}
 
 

@@ -40,12 +40,12 @@ from hibernator.executors.protocol import (
 )
 from hibernator.executors.reach import Reach
 from hibernator.executors.workloads.kinds import (
-    Anything,
-    Sort,
+    AnyObject,
+    WorkloadKind,
     is_finished,
     ready,
     saving_of,
-    sort_of,
+    workload_kind,
     workload_of,
 )
 from hibernator.executors.workloads.writes import (
@@ -91,13 +91,13 @@ class WorkloadScaler(Executor):
     async def discover(self, job: Job) -> tuple[Item, ...]:
         selector = selector_text(parameters_of(job.target).workload_selector)
         return await self._everywhere(
-            job, lambda client, namespace, sorts: _items(client, namespace, sorts, selector, job)
+            job, lambda client, namespace, kinds: _items(client, namespace, kinds, selector, job)
         )
 
     async def asleep(self, job: Job) -> tuple[Item, ...]:
         """By the label of sleepers alone: what sleeps is to be woken, whatever its other labels say now."""
         return await self._everywhere(
-            job, lambda client, namespace, sorts: _sleepers(client, namespace, sorts, job)
+            job, lambda client, namespace, kinds: _sleepers(client, namespace, kinds, job)
         )
 
     async def sleep(self, job: Job, item: Saved) -> None:
@@ -105,7 +105,7 @@ class WorkloadScaler(Executor):
 
         async def act(thing: Thing) -> None:
             if not thing.patched and (patch := thing.to_sleep(job.mark(item))):
-                await write(client, thing.sort.kind, patch)
+                await write(client, thing.kind.api, patch)
 
         await insist(item.key, item.seen, lambda: read(client, item.key, item.restore), act)
 
@@ -120,7 +120,7 @@ class WorkloadScaler(Executor):
 
         async def act(thing: Thing) -> None:
             if patch := _waking(job, item, thing):
-                await write(client, thing.sort.kind, patch)
+                await write(client, thing.kind.api, patch)
 
         await insist(item.key, item.seen, lambda: read(client, item.key, item.restore), act)
 
@@ -131,25 +131,27 @@ class WorkloadScaler(Executor):
         if whole is None:
             return True
         if rest == "Asleep":
-            return workload_of(whole.sort, whole.found).running <= asleep_at(item.restore)
-        return whole.scaled is not None or ready(whole.sort, whole.found)
+            return workload_of(whole.kind, whole.found).running <= asleep_at(item.restore)
+        return whole.scaled is not None or ready(whole.kind, whole.found)
 
     async def _everywhere(
-        self, job: Job, look: Callable[[Client, str, Sequence[Sort]], Awaitable[list[Item]]]
+        self, job: Job, look: Callable[[Client, str, Sequence[WorkloadKind]], Awaitable[list[Item]]]
     ) -> tuple[Item, ...]:
         """What a look at each namespace of the target finds, in the order of the keys."""
         wanted = parameters_of(job.target)
         client = await self._clusters.client(job)
         turns = asyncio.Semaphore(_LISTS)
 
-        async def one(namespace: str, sorts: Sequence[Sort]) -> list[Item]:
+        async def one(namespace: str, kinds: Sequence[WorkloadKind]) -> list[Item]:
             async with turns:
-                return await look(client, namespace, sorts)
+                return await look(client, namespace, kinds)
 
         with typed():
-            sorts = tuple(dict.fromkeys([await sort_of(client, name) for name in wanted.included_groups]))
+            kinds = tuple(
+                dict.fromkeys([await workload_kind(client, name) for name in wanted.included_groups])
+            )
             namespaces = await self._reach.namespaces(client, wanted.namespace)
-            found = await together(one(namespace, sorts) for namespace in namespaces)
+            found = await together(one(namespace, kinds) for namespace in namespaces)
         check_count(sum(map(len, found)))
         return tuple(sorted((item for items in found for item in items), key=lambda item: item.key))
 
@@ -170,44 +172,44 @@ def _waking(job: Job, item: Saved, thing: Thing) -> Patch | None:
 
 
 async def _items(
-    client: Client, namespace: str, sorts: Iterable[Sort], selector: str, job: Job
+    client: Client, namespace: str, kinds: Iterable[WorkloadKind], selector: str, job: Job
 ) -> list[Item]:
     scaled = {_scales(one): one for one in await _scaled_objects(client, namespace)}
     wanted = parameters_of(job.target).sleep_replicas
     sized = await _autoscaled(client, namespace) if wanted else frozenset()
     items: list[Item] = []
-    for sort in sorts:
+    for kind in kinds:
         # Page by page, so that of thousands no more than a page is in memory as a whole.
-        async for page in client.pages(sort.kind, namespace, label_selector=selector, limit=_PAGE):
+        async for page in client.pages(kind.api, namespace, label_selector=selector, limit=_PAGE):
             items += [
-                _item(sort, found, scaled.get(of := _scalee(sort, found)), job, Size(wanted, of in sized))
+                _item(kind, found, scaled.get(of := _scalee(kind, found)), job, Size(wanted, of in sized))
                 for found in page.items
                 if found.metadata.annotations.get(EXCLUDE) != "true"
                 and found.metadata.deletion_timestamp is None
-                and not is_finished(sort, found)
+                and not is_finished(kind, found)
             ]
             check_count(len(items))
             del page
     return items
 
 
-async def _sleepers(client: Client, namespace: str, sorts: Iterable[Sort], job: Job) -> list[Item]:
+async def _sleepers(client: Client, namespace: str, kinds: Iterable[WorkloadKind], job: Job) -> list[Item]:
     items: list[Item] = []
-    for sort in sorts:
-        async for page in client.pages(sort.kind, namespace, label_selector=LABEL, limit=_PAGE):
+    for kind in kinds:
+        async for page in client.pages(kind.api, namespace, label_selector=LABEL, limit=_PAGE):
             for found in page.items:
-                thing = _thing(sort, found)
+                thing = _thing(kind, found)
                 mark = read_mark(found.metadata.annotations)
-                if item := _marked(mark, _key(sort, found), job, thing):
+                if item := _marked(mark, _key(kind, found), job, thing):
                     items.append(item)
             del page
-    by_kind = {(sort.kind.group, sort.kind.kind): sort for sort in sorts}
+    by_kind = {(kind.api.group, kind.api.kind): kind for kind in kinds}
     for scaled in await _scaled_objects(client, namespace, LABEL):
-        group, kind, name = _scales(scaled)
+        group, kind_name, name = _scales(scaled)
         # By what it scales, not by what its mark says: that may name something of others.
-        if found_sort := by_kind.get((group, kind)):
+        if found_kind := by_kind.get((group, kind_name)):
             mark = read_mark(scaled.metadata.annotations)
-            if item := _marked(mark, f"{found_sort.label}/{namespace}/{name}", job, None):
+            if item := _marked(mark, f"{found_kind.label}/{namespace}/{name}", job, None):
                 items.append(item)
     return items
 
@@ -233,8 +235,8 @@ async def _autoscaled(client: Client, namespace: str) -> frozenset[tuple[str, st
     return frozenset(map(_scales, await client.list(HORIZONTAL_POD_AUTOSCALERS, namespace)))
 
 
-def _scalee(sort: Sort, found: Anything) -> tuple[str, str, str]:
-    return sort.kind.group, sort.kind.kind, found.metadata.name
+def _scalee(kind: WorkloadKind, found: AnyObject) -> tuple[str, str, str]:
+    return kind.api.group, kind.api.kind, found.metadata.name
 
 
 def _scales(scaled: ScaledObject | HorizontalPodAutoscaler) -> tuple[str, str, str]:
@@ -242,29 +244,31 @@ def _scales(scaled: ScaledObject | HorizontalPodAutoscaler) -> tuple[str, str, s
     return ref.api_version.rpartition("/")[0], ref.kind, ref.name
 
 
-def _thing(sort: Sort, found: Anything) -> Thing | None:
+def _thing(kind: WorkloadKind, found: AnyObject) -> Thing | None:
     """The workload; None if its shape is not that of a workload."""
     try:
-        return thing_of(sort, found, None)
+        return thing_of(kind, found, None)
     except ODD:
         return None
 
 
-def _key(sort: Sort, found: Anything) -> str:
-    return f"{sort.label}/{found.metadata.namespace}/{found.metadata.name}"
+def _key(kind: WorkloadKind, found: AnyObject) -> str:
+    return f"{kind.label}/{found.metadata.namespace}/{found.metadata.name}"
 
 
-def _item(sort: Sort, found: Anything, scaled: ScaledObject | None, job: Job, size: Size) -> Item:
+def _item(kind: WorkloadKind, found: AnyObject, scaled: ScaledObject | None, job: Job, size: Size) -> Item:
     try:
-        return _usual_item(sort, found, scaled, job, size)
+        return _usual_item(kind, found, scaled, job, size)
     except ODD as error:
-        key = _key(sort, found)
+        key = _key(kind, found)
         log.warning("workload cannot be read", item=key, why=repr(error)[:_SHOWN])
         return Item(key=key, note="left alone: its replicas or its Pod template cannot be read")
 
 
-def _usual_item(sort: Sort, found: Anything, scaled: ScaledObject | None, job: Job, size: Size) -> Item:
-    thing = thing_of(sort, found, scaled)
+def _usual_item(
+    kind: WorkloadKind, found: AnyObject, scaled: ScaledObject | None, job: Job, size: Size
+) -> Item:
+    thing = thing_of(kind, found, scaled)
     written = [one.metadata.annotations for one in (found, scaled) if one]
     item = Item(key=thing.key, seen=thing, trouble=" ".join(filter(None, map(problem, written))))
     if thing.mark and thing.patched:
@@ -274,20 +278,20 @@ def _usual_item(sort: Sort, found: Anything, scaled: ScaledObject | None, job: J
         if stays := stay(written, created, job.behavior.grace_for_new, job.now):
             return replace(item, awake_until=stays.until, note=stays.why)
         had = level(thing.workload, thing.keda)
-        left = share(size.wanted, had) if sort.by == "replicas" else 0  # what has no number sleeps whole
+        left = share(size.wanted, had) if kind.by == "replicas" else 0  # what has no number sleeps whole
         if left and size.autoscaled and not scaled:
             return replace(item, note=_AUTOSCALED)
         if 0 < had <= left:
             return replace(item, note=f"all of its replicas would run on: {had}")
         woken = thing.mark is not None and (thing.mark.uid, thing.mark.cycle) == (job.uid, job.cycle)
-        saving = saving_of(sort, found, replicas=had, left=left)
+        saving = saving_of(kind, found, replicas=had, left=left)
         return replace(item, restore=restore_of(thing, scaled, left), saving=saving, woken=woken)
     if thing.mark is None:
         return replace(item, note="was asleep already")
     if thing.mark.plan != job.owner or thing.mark.was is None:
         return replace(item, note=f"put to sleep by {thing.mark.plan}")
     was = thing.mark.was
-    saving = saving_of(sort, found, replicas=was.get("replicas"), left=asleep_at(was))
+    saving = saving_of(kind, found, replicas=was.get("replicas"), left=asleep_at(was))
     item = replace(item, restore=was, saving=saving, asleep=True)
     # One that sleeps is no longer new; only its owners wake it before its plan does.
     stays = stay(written, None, None, job.now)

@@ -27,7 +27,7 @@ from hibernator.decisions.scaling import (
 )
 from hibernator.decisions.sleepmark import ASLEEP_AT, TRACE, Mark, read_mark
 from hibernator.executors.protocol import Permanent
-from hibernator.executors.workloads.kinds import Anything, Sort, sort_of, workload_of
+from hibernator.executors.workloads.kinds import AnyObject, WorkloadKind, workload_kind, workload_of
 from hibernator.kube import errors
 from hibernator.kube.client import Client
 
@@ -39,7 +39,7 @@ ODD: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueErro
 class Thing:
     """The workload, and the KEDA ScaledObject that scales it: that one is then the bearer of the mark."""
 
-    sort: Sort
+    kind: WorkloadKind
     uid: str
     workload: Workload
     keda: Keda | None
@@ -49,7 +49,7 @@ class Thing:
     @property
     def key(self) -> str:
         place = self.workload.place
-        return f"{self.sort.label}/{place.namespace}/{place.name}"
+        return f"{self.kind.label}/{place.namespace}/{place.name}"
 
     @property
     def patched(self) -> bool:
@@ -81,12 +81,12 @@ class Thing:
         return to_leave_awake(self.place, trace)
 
 
-def thing_of(sort: Sort, found: Anything, scaled: ScaledObject | None) -> Thing:
+def thing_of(kind: WorkloadKind, found: AnyObject, scaled: ScaledObject | None) -> Thing:
     annotations = (scaled or found).metadata.annotations
     return Thing(
-        sort=sort,
+        kind=kind,
         uid=found.metadata.uid,
-        workload=workload_of(sort, found),
+        workload=workload_of(kind, found),
         keda=keda_of(scaled) if scaled else None,
         mark=read_mark(annotations),
         trace=annotations.get(TRACE, ""),
@@ -98,7 +98,7 @@ def restore_of(thing: Thing, scaled: ScaledObject | None, size: int) -> dict[str
     kept: dict[str, Any] = {"uid": thing.uid}
     if size:
         kept[ASLEEP_AT] = size
-    if thing.sort.by == "replicas":
+    if thing.kind.by == "replicas":
         kept["replicas"] = None if thing.workload.left_open else thing.workload.replicas
     if scaled:
         kept["scaledObject"] = scaled.metadata.name
@@ -119,17 +119,17 @@ def parts_of(key: str) -> tuple[str, str, str]:
 class Whole:
     """Everything that the API server says of it; only for the moment of a look."""
 
-    sort: Sort
-    found: Anything
+    kind: WorkloadKind
+    found: AnyObject
     scaled: ScaledObject | None
 
 
 async def read_whole(client: Client, key: str, was: Mapping[str, Any]) -> Whole | None:
     """The very thing that was saved, if it is still there."""
     label, namespace, name = parts_of(key)
-    sort = await sort_of(client, label)
+    kind = await workload_kind(client, label)
     try:
-        found = await client.get(sort.kind, name, namespace)
+        found = await client.get(kind.api, name, namespace)
     except errors.NotFound:
         return None
     if found.metadata.uid != was.get("uid"):
@@ -138,12 +138,12 @@ async def read_whole(client: Client, key: str, was: Mapping[str, Any]) -> Whole 
     if by := was.get("scaledObject"):
         with suppress(errors.NotFound):  # gone, it left the workload as it was: that sleeps and wakes now
             scaled = await client.get(SCALED_OBJECTS, by, namespace)
-    return Whole(sort, found, scaled)
+    return Whole(kind, found, scaled)
 
 
 async def read(client: Client, key: str, was: Mapping[str, Any]) -> Thing | None:
     whole = await read_whole(client, key, was)
-    return thing_of(whole.sort, whole.found, whole.scaled) if whole else None
+    return thing_of(whole.kind, whole.found, whole.scaled) if whole else None
 
 
 async def write(client: Client, kind: Kind[Any], patch: Patch) -> None:

@@ -23,7 +23,7 @@ from hibernator.approvals.people import Directory, asker
 from hibernator.decisions.exceptionpolicy import Case, Demands, demands, foretold
 from hibernator.decisions.exceptionpolicy_limits import uses
 from hibernator.decisions.scheduleexception_line import conflict, is_open
-from hibernator.decisions.scheduleexception_new import Ready, Wanted, read
+from hibernator.decisions.scheduleexception_new import ExceptionInput, ParsedInput, read
 from hibernator.messages.facts import Facts, facts_of_exception, local
 from hibernator.schedule.errors import FORMS, TimeError
 from hibernator.schedule.problems import check_exception, check_schedule, exception_hints
@@ -93,17 +93,21 @@ class Governed:
     home: str = ""
 
     def asked(
-        self, wish: ScheduleException, plan: HibernatePlan, others: Iterable[ScheduleException], now: Instant
+        self,
+        exception: ScheduleException,
+        plan: HibernatePlan,
+        others: Iterable[ScheduleException],
+        now: Instant,
     ) -> Demands:
         """What they will ask for, as the operator will work it out; of a draft nothing."""
         case = Case(
-            requester=asker(wish, self.directory),
+            requester=asker(exception, self.directory),
             asked_at=now,
-            uses=uses(wish, filter(is_open, others), plan),
+            uses=uses(exception, filter(is_open, others), plan),
             namespace_labels=self.namespace_labels,
             home=self.home,
         )
-        return Demands() if wish.spec.draft else demands(wish, plan, self.policies, case, now)
+        return Demands() if exception.spec.draft else demands(exception, plan, self.policies, case, now)
 
 
 _UNGOVERNED: Final = Governed()
@@ -173,12 +177,12 @@ def preview(
     )
 
 
-def _wanted(fields: Fields, plan: HibernatePlan, now: Instant) -> Wanted:
+def _wanted(fields: Fields, plan: HibernatePlan, now: Instant) -> ExceptionInput:
     if not fields.until:
         raise ValueError(f"Until is empty: write {FORMS}.")
     if fields.threshold and not (fields.threshold.isdecimal() and len(fields.threshold) < 4):  # noqa: PLR2004
         raise ValueError(f"How many must agree is {fields.threshold!r}: write a number, or nothing for all.")
-    return Wanted(
+    return ExceptionInput(
         name=fields.name or suggested_name(plan, fields.type, now),
         plan=plan.metadata.name,
         type=fields.type,
@@ -235,7 +239,7 @@ def _conflicts(
             )
 
 
-def _command(ready: Ready, namespace: str) -> str:
+def _command(ready: ParsedInput, namespace: str) -> str:
     wanted = ready.wanted
     words = ["hibernator", "exception", "create", wanted.name, "-n", namespace, "--plan", wanted.plan]
     words += ["--type", wanted.type]

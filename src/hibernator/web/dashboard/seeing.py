@@ -23,7 +23,7 @@ _MOST: Final = 50_000  # answers that are remembered at once
 _Question = tuple[str, tuple[str, ...], str, str, str, str]  # who, verb, resource, namespace, name
 
 
-class Seeing:
+class Visibility:
     def __init__(self, client: Client, clock: Clock, only: str = "") -> None:
         self._client = client
         self._clock = clock

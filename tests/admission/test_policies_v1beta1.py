@@ -8,7 +8,7 @@ import pytest
 
 from admission.replicas import Scalers, scaler
 from admission.scalers import measured, window
-from hibernator.admission.guard import policies
+from hibernator.admission.policies_v1beta1 import policies
 from hibernator.admission.registration import DEFINITIONS
 from hibernator.kube.client import Client
 from hibernator.kube.errors import ApiError, Invalid

@@ -3,8 +3,7 @@
 import msgspec
 import pytest
 
-from hibernator.api.selector import Selector
-from hibernator.decisions.selecting import selects
+from hibernator.api.selector import Selector, selects
 
 
 @pytest.mark.parametrize(

@@ -293,7 +293,7 @@ async def test_what_the_web_process_files_is_let_go_by_an_owner_that_goes_alone(
 
 async def test_the_web_process_can_write_and_read_nothing_else(room: Room, web: Client) -> None:
     space = room.namespace
-    hidden: tuple[Kind[Any], ...] = (*(sort.kind for sort in BUILT_IN), CONFIG_MAPS, SECRETS)
+    hidden: tuple[Kind[Any], ...] = (*(kind.api for kind in BUILT_IN), CONFIG_MAPS, SECRETS)
     for kind in (*hidden, PLANS, SCALERS):
         document = {
             "apiVersion": kind.api_version,

@@ -17,7 +17,13 @@ from hibernator.decisions.sleepmark import Mark, read_mark
 from hibernator.decisions.staying import EXCLUDE, asked_for, problem
 from hibernator.executors.protocol import ExecutorError
 from hibernator.executors.reach import Reach
-from hibernator.executors.workloads.kinds import Anything, Sort, is_finished, sort_of, workload_of
+from hibernator.executors.workloads.kinds import (
+    AnyObject,
+    WorkloadKind,
+    is_finished,
+    workload_kind,
+    workload_of,
+)
 from hibernator.executors.workloads.scaler import parameters_of, selector_text
 from hibernator.kube.client import Client
 from hibernator.kube.errors import ApiError, Forbidden, NotFound
@@ -35,7 +41,7 @@ class Covering:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class WorkloadDetails:
     kind: str
     namespace: str
     name: str
@@ -59,12 +65,12 @@ def named(word: str) -> tuple[str, str]:
     return _SHORT.get(kind.lower(), kind), name
 
 
-async def look(client: Client, kind: str, name: str, namespace: str) -> Sight:
-    sort = await sort_named(client, kind)
+async def look(client: Client, kind: str, name: str, namespace: str) -> WorkloadDetails:
+    resource = await kind_named(client, kind)
     try:
-        found = await client.get(sort.kind, name, namespace)
+        found = await client.get(resource.api, name, namespace)
     except NotFound as error:
-        raise await _absent(client, sort, name, namespace) from error
+        raise await _absent(client, resource, name, namespace) from error
     mark = read_mark(found.metadata.annotations)
     excluded = found.metadata.annotations.get(EXCLUDE) == "true"
     plans, hidden = await _plans(client, namespace)
@@ -73,30 +79,30 @@ async def look(client: Client, kind: str, name: str, namespace: str) -> Sight:
     for plan in plans:
         own = f"{plan.metadata.namespace}/{plan.metadata.name}"
         try:
-            if (mark and mark.plan == own) or await _covers(client, plan, sort, found):
+            if (mark and mark.plan == own) or await _covers(client, plan, resource, found):
                 covering.append(plan)
         except Forbidden:
             unsure.append(own)
     scalers = await client.list(SCALERS, namespace)
-    return Sight(
-        sort.kind.kind,
+    return WorkloadDetails(
+        resource.api.kind,
         namespace,
         name,
-        workload_of(sort, found),
+        workload_of(resource, found),
         mark,
         excluded,
         asked_for(found.metadata.annotations),
         problem(found.metadata.annotations),
         tuple([Covering(plan, await _exceptions(client, plan)) for plan in covering]),
-        tuple(one for one in scalers if _targets(one, sort, name)),
+        tuple(one for one in scalers if _targets(one, resource, name)),
         hidden,
         tuple(unsure),
     )
 
 
-async def sort_named(client: Client, kind: str) -> Sort:
+async def kind_named(client: Client, kind: str) -> WorkloadKind:
     try:
-        return await sort_of(client, kind)
+        return await workload_kind(client, kind)
     except ExecutorError as error:
         hint = "Write deploy/NAME, sts/NAME, ds/NAME, cj/NAME, job/NAME or rollouts.argoproj.io/NAME."
         raise CliError(
@@ -104,10 +110,10 @@ async def sort_named(client: Client, kind: str) -> Sort:
         ) from error
 
 
-async def _absent(client: Client, sort: Sort, name: str, namespace: str) -> CliError:
+async def _absent(client: Client, resource: WorkloadKind, name: str, namespace: str) -> CliError:
     from hibernator.cli.missing import not_found
 
-    return await not_found(client, sort.kind, [name], namespace)
+    return await not_found(client, resource.api, [name], namespace)
 
 
 async def _plans(client: Client, namespace: str) -> tuple[list[HibernatePlan], bool]:
@@ -118,9 +124,9 @@ async def _plans(client: Client, namespace: str) -> tuple[list[HibernatePlan], b
         return await client.list(PLANS, namespace), True
 
 
-async def _covers(client: Client, plan: HibernatePlan, sort: Sort, found: Anything) -> bool:
+async def _covers(client: Client, plan: HibernatePlan, resource: WorkloadKind, found: AnyObject) -> bool:
     """Whether one of its targets is about this workload, asked with no more rights than `view` gives here."""
-    if found.metadata.annotations.get(EXCLUDE) == "true" or is_finished(sort, found):
+    if found.metadata.annotations.get(EXCLUDE) == "true" or is_finished(resource, found):
         return False
     for target in _local(plan):
         try:
@@ -128,21 +134,23 @@ async def _covers(client: Client, plan: HibernatePlan, sort: Sort, found: Anythi
         except ExecutorError:
             continue  # the plan itself says in its status what is wrong with this target
         names = wanted.included_groups
-        if any([await _is(client, sort, name) for name in names]) and await _chooses(
-            client, wanted, sort, found
+        if any([await _is(client, resource, name) for name in names]) and await _chooses(
+            client, wanted, resource, found
         ):
             return True
     return False
 
 
-async def _is(client: Client, sort: Sort, name: str) -> bool:
+async def _is(client: Client, resource: WorkloadKind, name: str) -> bool:
     try:
-        return await sort_of(client, name) == sort
+        return await workload_kind(client, name) == resource
     except (ExecutorError, ApiError):
-        return False  # a custom kind that is not there, or not to be read: `sort` was read
+        return False  # a custom kind that is not there, or not to be read: `resource` was read
 
 
-async def _chooses(client: Client, wanted: WorkloadScalerParameters, sort: Sort, found: Anything) -> bool:
+async def _chooses(
+    client: Client, wanted: WorkloadScalerParameters, resource: WorkloadKind, found: AnyObject
+) -> bool:
     """Whether its namespace and its labels are those that the target selects."""
     name, namespace = found.metadata.name, found.metadata.namespace
     if not Reach(_OPERATOR).covers(namespace):
@@ -155,7 +163,7 @@ async def _chooses(client: Client, wanted: WorkloadScalerParameters, sort: Sort,
             return False
     selector = selector_text(wanted.workload_selector)
     by_name = f"metadata.name={name}"
-    return bool(await client.list(sort.kind, namespace, label_selector=selector, field_selector=by_name))
+    return bool(await client.list(resource.api, namespace, label_selector=selector, field_selector=by_name))
 
 
 def _local(plan: HibernatePlan) -> Iterator[Target]:
@@ -173,6 +181,6 @@ async def _exceptions(client: Client, plan: HibernatePlan) -> tuple[ScheduleExce
     return tuple(one for one in found if one.metadata.name in active)
 
 
-def _targets(scaler: TimeWindowScaler, sort: Sort, name: str) -> bool:
+def _targets(scaler: TimeWindowScaler, resource: WorkloadKind, name: str) -> bool:
     target: Any = scaler.spec.target_ref
-    return bool(target.kind == sort.kind.kind and target.name == name)
+    return bool(target.kind == resource.api.kind and target.name == name)
