@@ -15,3 +15,4 @@ def test_the_manifest_has_what_the_process_needs() -> None:
     needed = {*SCOPES.values(), *HISTORY.values()} - others
     assert {*manifest["oauth_config"]["scopes"]["bot"]} == needed
     assert manifest["settings"]["interactivity"]["request_url"].endswith(PATH)
+    assert manifest["features"]["app_home"]["messages_tab_enabled"]  # where people find what they are asked

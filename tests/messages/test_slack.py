@@ -17,7 +17,7 @@ from hibernator.messages.channel import AwayError, Letter, RefusedError
 from hibernator.messages.facts import facts_of_exception
 from hibernator.messages.records import Due, due
 from hibernator.messages.slack import Slack, place_of
-from hibernator.messages.slack_api import ACCEPTED, SlackApi
+from hibernator.messages.slack_api import ACCEPTED, TOKEN_REFUSED, SlackApi
 from messages.scenes import ALICE, AT, BOB, CAROL, DORA, pending, sent
 from support.clock import ManualClock
 from support.slack import BOT_TOKEN, TEAM, LoopbackSlack, loopback_slack
@@ -177,6 +177,26 @@ async def test_rates_outages_and_a_revoked_token_wait_and_heal(desk: Desk) -> No
     desk.slack.scopes.discard("chat:write")
     with pytest.raises(AwayError, match="missing_scope \\(chat:write\\)"):
         await channel.send(letter(topic="outcome", end="rejected"), "x")
+
+
+@pytest.mark.parametrize("code", ["message_limit_exceeded", "ekm_access_denied", "service_unavailable"])
+async def test_what_the_whole_workspace_has_too_much_of_is_tried_again(desk: Desk, code: str) -> None:
+    channel = desk.channel()
+    desk.slack.troubles.append({"error": code})
+    with pytest.raises(AwayError, match=code) as error:
+        await channel.send(letter(), "x")
+    assert error.value.everyone
+    assert await channel.send(letter(), "x", again=True)
+
+
+@pytest.mark.parametrize("code", ["messages_tab_disabled", "accesslimited", "two_factor_setup_required"])
+async def test_what_an_administrator_of_slack_mends_is_one_condition(desk: Desk, code: str) -> None:
+    channel = desk.channel()
+    desk.slack.troubles.append({"error": code})
+    with pytest.raises(AwayError, match=f"refuses the token of the app: {code}") as error:
+        await channel.send(letter(), "x")
+    assert error.value.reason == TOKEN_REFUSED
+    assert desk.metrics.value(ACCEPTED, "bot") == 0
 
 
 async def test_an_open_question_is_asked_anew_after_thirty_days_and_the_old_one_says_so(desk: Desk) -> None:

@@ -12,7 +12,7 @@ from hibernator.messages.channel import Letter
 from hibernator.messages.facts import ApproverLine, Facts, Row, facts_of_exception, facts_of_remediation
 from hibernator.messages.slack_blocks import APPROVE, REJECT, VIEW, Mode, modal, read_value, sheet
 from messages.scenes import BOB, pending, remediation, stored
-from support.slack_blocks import check_blocks, check_view
+from support.slack_blocks import LONGEST_MESSAGE, check_blocks, check_view, length
 
 LINK = "https://hibernator.company.com/approve/uid-on-site-event"
 FACTS = facts_of_exception(pending(reason="The release needs the night."), PLAN)
@@ -26,6 +26,7 @@ def letter(facts: Facts = FACTS, **more: Any) -> Letter:
 def shown(about: Letter, mode: Mode = "buttons") -> str:
     found = sheet(about, mode)
     assert check_blocks(list(found.blocks)) == []
+    assert length(found.blocks) <= LONGEST_MESSAGE
     return json.dumps(found.blocks, ensure_ascii=False)
 
 
@@ -64,6 +65,24 @@ def test_an_approval_asks_for_confirmation_and_a_button_names_exactly_what_was_s
     assert (reject["value"], view["url"]) == (approve["value"], LINK)
     for odd in (None, "", "{", '{"uid": 3, "spec_hash": ""}', "[]"):
         assert read_value(odd) is None
+
+
+def test_a_reason_is_shown_whole() -> None:
+    reason = " ".join(["because"] * 127)  # as long as the API takes it
+    assert reason in shown(letter(facts_of_exception(pending(reason=reason), PLAN)))
+
+
+def test_however_much_people_write_all_of_it_together_is_no_longer_than_slack_takes() -> None:
+    much = "&" * 3000  # five characters each
+    voices = tuple(Voice(f"approver-{number}@{much}", "approved", much, None, much) for number in range(60))
+    rows = tuple(Row(f"row {number}", much) for number in range(7))
+    exception = replace(FACTS, requester=much, reason=much, message=much, name=much, voices=voices)
+    request = replace(
+        facts_of_remediation(remediation(), None), reason=much, message=much, rows=rows, voices=voices
+    )
+    for facts in (exception, request):
+        assert shown(letter(facts))
+        assert "and 5" in shown(letter(facts, is_open=False, end="rejected"))  # of sixty who are asked
 
 
 def test_who_trusts_slack_less_sees_no_buttons_that_decide() -> None:

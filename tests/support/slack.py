@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from aiohttp import WSMsgType, web
 
-from support.slack_blocks import check_blocks, check_view
+from support.slack_blocks import LONGEST_MESSAGE, check_blocks, check_view, length
 from support.slack_files import Files, ProblemError
 from support.slack_methods import HISTORY, IN_ADDRESS, NEEDED, READS, SCOPES
 
@@ -226,7 +226,7 @@ class LoopbackSlack:
         return {"channel": args["channel"], "ts": ts}
 
     def _chat_update(self, args: dict[str, Any]) -> dict[str, Any]:
-        self._check(args)
+        self._check(args, longest=4000)
         for one in self._in(args):
             if one["ts"] == args["ts"]:
                 one.update({key: args[key] for key in ("text", "blocks", "metadata") if key in args})
@@ -245,13 +245,19 @@ class LoopbackSlack:
         self.answers.append({"text": args["text"], "user": args["user"]})
         return {"message_ts": f"{self.now():.0f}.{next(self._numbers):06}"}
 
-    def _check(self, args: dict[str, Any]) -> None:
+    def _check(self, args: dict[str, Any], *, longest: int = 40_000) -> None:
+        if length(args.get("blocks", [])) > LONGEST_MESSAGE:
+            raise ProblemError("msg_blocks_too_long")
         if problems := [*check_blocks(args.get("blocks", [])), *self.files.problems(args.get("blocks", []))]:
             raise ProblemError("invalid_blocks", errors=problems)
-        if len(args["text"]) > 40_000:
+        if not args["text"]:
+            raise ProblemError("no_text")
+        if len(args["text"]) > longest:
             raise ProblemError("msg_too_long")
         metadata = args.get("metadata")
-        if metadata is not None and set(metadata) != {"event_type", "event_payload"}:
+        if metadata is not None and not (
+            set(metadata) == {"event_type", "event_payload"} and metadata["event_type"].isidentifier()
+        ):
             raise ProblemError("invalid_metadata_format")
 
     def _files_getuploadurlexternal(self, args: dict[str, Any]) -> dict[str, Any]:

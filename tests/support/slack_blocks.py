@@ -4,10 +4,25 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 _MOST_BLOCKS, _MOST_FIELDS, _MOST_ELEMENTS = 50, 10, 25
+_LONGEST_ID = 255
+# Slack says `msg_blocks_too_long` from about 11,300 characters on, and nowhere how it counts them.
+LONGEST_MESSAGE = 10_000
 
 
 def check_blocks(blocks: list[dict[str, Any]]) -> list[str]:
-    return [*_blocks(blocks, {"header", "section", "context", "actions", "image"})]
+    ids = [block["block_id"] for block in blocks if "block_id" in block]
+    problems = ["block_id twice"] if len(ids) != len({*ids}) else []
+    if any(len(one) > _LONGEST_ID for one in ids):
+        problems.append("block_id")
+    return [*problems, *_blocks(blocks, {"header", "section", "context", "actions", "image"})]
+
+
+def length(found: Any) -> int:
+    """The characters of all texts of a message, however deep they are."""
+    if isinstance(found, dict):
+        own = found.get("text")
+        return (len(own) if isinstance(own, str) else 0) + sum(map(length, found.values()))
+    return sum(map(length, found)) if isinstance(found, list | tuple) else 0
 
 
 def check_view(view: dict[str, Any]) -> list[str]:
@@ -45,8 +60,8 @@ def _context(block: dict[str, Any]) -> Iterator[str]:
 def _actions(block: dict[str, Any]) -> Iterator[str]:
     yield from _many(block["elements"], _MOST_ELEMENTS)
     ids = [element["action_id"] for element in block["elements"]]
-    if len(ids) != len({*ids}):
-        yield "action_id twice"
+    if len(ids) != len({*ids}) or any(len(one) > _LONGEST_ID for one in ids):
+        yield "action_id twice, or too long"
     for element in block["elements"]:
         yield from _button(element)
 
@@ -64,6 +79,8 @@ def _image(block: dict[str, Any]) -> Iterator[str]:
 
 def _input(block: dict[str, Any]) -> Iterator[str]:
     yield from _text(block["label"], 2000, {"plain_text"})
+    if "hint" in block:
+        yield from _text(block["hint"], 2000, {"plain_text"})
     if not 1 <= block["element"].get("max_length", 1) <= 3000:
         yield "max_length"
 

@@ -42,10 +42,14 @@ _IN_ADDRESS: Final = frozenset(
     {"conversations.open", "files.completeUploadExternal", "files.getUploadURLExternal"}
 )
 
+# What an administrator mends, for all messages at once.
 TOKEN_ERRORS: Final = frozenset(
     {
+        "accesslimited",
         "account_inactive",
+        "enterprise_is_restricted",
         "invalid_auth",
+        "messages_tab_disabled",
         "missing_scope",
         "no_permission",
         "not_allowed_token_type",
@@ -54,10 +58,19 @@ TOKEN_ERRORS: Final = frozenset(
         "team_access_not_granted",
         "token_expired",
         "token_revoked",
+        "two_factor_setup_required",
     }
 )
 AWAY_ERRORS: Final = frozenset(
-    {"fatal_error", "internal_error", "request_timeout", "service_unavailable", "team_added_to_org"}
+    {
+        "ekm_access_denied",
+        "fatal_error",
+        "internal_error",
+        "message_limit_exceeded",
+        "request_timeout",
+        "service_unavailable",
+        "team_added_to_org",
+    }
 )
 
 TOKEN_REFUSED: Final = "SlackTokenRefused"  # noqa: S105  the reason of a condition, and no token

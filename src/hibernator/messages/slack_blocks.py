@@ -30,9 +30,15 @@ REASON: Final = "hibernator_reason"
 LONGEST_REASON: Final = 1024  # characters, as the API takes them
 
 _LONGEST_TEXT: Final = 3000  # of a section
-_LONGEST_FIELD: Final = 2000
 _LONGEST_HEADER: Final = 150
-_LONGEST_PART: Final = 900  # of what one person wrote
+# Slack takes some 11,000 characters in all sections of a message together. So each part has a share.
+_LONGEST_FIELD: Final = 300
+_LONGEST_REASON: Final = 1500
+_LONGEST_PART: Final = 900  # of what else one person wrote
+_LONGEST_VOICE: Final = 300
+_LONGEST_CHANGES: Final = 1000
+_LONGEST_DRAWING: Final = 1200
+_LONGEST_VOICES: Final = 2000
 _PICTURE_WIDTH: Final = 54
 _MOST_DAYS: Final = 4
 # A backtick cannot be escaped, and a text in three of them would go on through the lines of others.
@@ -147,7 +153,7 @@ def _question(letter: Letter, mode: Mode, title: str, picture: str) -> Iterator[
     yield {"type": "header", "text": _plain_text(title, _LONGEST_HEADER)}
     if not letter.is_open and facts.message:
         yield _section(escaped(facts.message))
-    yield {"type": "section", "fields": [_mrkdwn(line, _LONGEST_FIELD) for line in _fields(facts)]}
+    yield {"type": "section", "fields": [_field(title, text) for title, text in _fields(facts)]}
     if facts.starts and facts.ends:
         yield _section(
             f"*Period*\n{date(facts.starts, facts.zone)} to {date(facts.ends, facts.zone)}\n"
@@ -155,10 +161,10 @@ def _question(letter: Letter, mode: Mode, title: str, picture: str) -> Iterator[
             f"{_escaped(local(facts.ends, facts.zone), 100)}"
         )
     if facts.reason:
-        yield _section(f"*Reason*\n&gt; {escaped(facts.reason)}")
+        yield _section(f"*Reason*\n&gt; {_escaped(plain(facts.reason), _LONGEST_REASON)}")
     yield from _impact(facts, picture)
     if facts.voices:
-        yield _section("*Required Approvals*\n" + _lines(map(_voice, facts.voices)))
+        yield _section("*Required Approvals*\n" + _lines(map(_voice, facts.voices), _LONGEST_VOICES))
     if letter.is_open and facts.deadline:
         late = "" if facts.kind == EXCEPTIONS.kind else "\nWithout a decision by then, it does not run."
         yield _section(f"*Decide by*\n{date(facts.deadline, facts.zone)}{late}")
@@ -169,15 +175,18 @@ def _question(letter: Letter, mode: Mode, title: str, picture: str) -> Iterator[
     yield {"type": "context", "elements": [_mrkdwn(_escaped(wording(letter).why_you, 500), 600)]}
 
 
-def _fields(facts: Facts) -> Iterator[str]:
+def _fields(facts: Facts) -> Iterator[tuple[str, str]]:
     if facts.kind == EXCEPTIONS.kind:
-        plan = next((row.text for row in facts.rows if row.title == "Plan"), "")
-        yield f"*Plan*\n{escaped(plan)}"
-        yield f"*Exception*\n{escaped(facts.name)}"
-        yield f"*Requested by*\n{escaped(facts.requester)}"
-        yield f"*Type*\n{escaped(facts.type)}"
+        yield "Plan", next((row.text for row in facts.rows if row.title == "Plan"), "")
+        yield "Exception", facts.name
+        yield "Requested by", facts.requester
+        yield "Type", facts.type
         return
-    yield from (f"*{escaped(row.title)}*\n{escaped(row.text)}" for row in facts.rows[:10])
+    yield from ((row.title, row.text) for row in facts.rows)
+
+
+def _field(title: str, text: str) -> Block:
+    return _mrkdwn(f"*{title}*\n{_escaped(plain(text), _LONGEST_FIELD)}", _LONGEST_FIELD + 50)
 
 
 def _impact(facts: Facts, picture: str) -> Iterator[Block]:
@@ -188,7 +197,7 @@ def _impact(facts: Facts, picture: str) -> Iterator[Block]:
     impact += [f"{row.title}: {escaped(row.text)}" for row in facts.rows if row.title == "Workloads"]
     impact += [f"• {escaped(one)}" for one in facts.change_words()]
     if impact:
-        yield _section("*Impact*\n" + _lines(impact))
+        yield _section("*Impact*\n" + _lines(impact, _LONGEST_CHANGES))
     if picture:
         words = plain(f"The plan before and after: {'; '.join(facts.change_words())}")
         yield {"type": "image", "slack_file": {"id": picture}, "alt_text": words}
@@ -197,15 +206,16 @@ def _impact(facts: Facts, picture: str) -> Iterator[Block]:
         since = facts.starts or Instant.MIN
         lanes = render_lanes(before_, after_, _PICTURE_WIDTH, UNICODE, since=since, most=_MOST_DAYS)
         drawn = "\n".join(line.plain for line in lanes)
-        lines = _escaped(drawn, _LONGEST_TEXT - 10)
+        lines = _escaped(drawn, _LONGEST_DRAWING)
         yield _section(f"```{lines}```")
 
 
 def _voice(voice: ApproverLine) -> str:
-    by = f", by {escaped(voice.by)}" if voice.by and voice.by != voice.who else ""
-    why = f": {escaped(voice.reason)}" if voice.reason else ""
+    asked, by_, why_ = (_escaped(plain(one), _LONGEST_VOICE) for one in (voice.asked, voice.by, voice.reason))
+    by = f", by {by_}" if voice.by and voice.by != voice.who else ""
+    why = f": {why_}" if voice.reason else ""
     word = "" if voice.word == "pending" else f" {voice.word}{by}{why}"
-    return f"{_MARKS[voice.word]} {escaped(voice.asked)}{word}"
+    return f"{_MARKS[voice.word]} {asked}{word}"
 
 
 def _buttons(letter: Letter, mode: Mode) -> list[Block]:
@@ -272,11 +282,10 @@ def _title(letter: Letter) -> str:
     return f"{what}: {letter.facts.state}"
 
 
-def _lines(lines: Iterable[str]) -> str:
-    """As many whole lines as a text has room for."""
+def _lines(lines: Iterable[str], room: int) -> str:
+    """As many whole lines as there is room for."""
     found: list[str] = []
     given = [*lines]
-    room = _LONGEST_TEXT - 200
     for line in given:
         room -= len(line) + 1
         if room < 0:

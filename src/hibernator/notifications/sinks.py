@@ -45,8 +45,7 @@ _NOT_THERE: Final = (
 _SLACK_LATER: Final = (
     AWAY_ERRORS
     | TOKEN_ERRORS
-    | {"ratelimited", "rate_limited", "channel_not_found", "not_in_channel", "is_archived"}
-    | {"ekm_access_denied", "is_inactive"}
+    | {"ratelimited", "rate_limited", "channel_not_found", "not_in_channel", "is_archived", "is_inactive"}
 )
 _NO_THREAD: Final = frozenset({"cannot_reply_to_message", "message_not_found", "thread_not_found"})
 _GREY: Final = 3600.0  # seconds in which an address of several that is refused for now is waited for
