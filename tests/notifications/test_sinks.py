@@ -252,6 +252,31 @@ def test_a_wrong_configuration_is_explained_without_its_values(type_: Any, raw: 
             TelegramConfig(token="1:a", chat_id="-1"),
         ),
         (
+            "slack",  # as its reference shows all fields; without a mode it posts by the webhook
+            b'{"webhook_url": "https://x", "bot_token": "", "channel_id": "", "delivery_mode": ""}',
+            SlackConfig(webhook_url="https://x"),
+        ),
+        (
+            "slack",
+            b'{"webhook_url": "https://x", "bot_token": "xoxb-1", "channel_id": "C1"}',
+            SlackConfig(webhook_url="https://x"),
+        ),
+        (
+            "slack",
+            b'{"delivery_mode": " Thread ", "bot_token": "xoxb-1", "channel_id": "C1", "webhook_url": null}',
+            SlackConfig(token="xoxb-1", channel="C1"),
+        ),
+        (
+            "telegram",
+            b'{"token": "1:a", "chat_id": "-1", "parse_mode": null}',
+            TelegramConfig(token="1:a", chat_id="-1", parse_mode="HTML"),
+        ),
+        (
+            "webhook",
+            b'{"url": "https://x", "headers": null}',
+            WebhookConfig(url="https://x"),
+        ),
+        (
             "webhook",
             b'{"url": "https://x", "enable_renderer": true}',
             WebhookConfig(url="https://x"),

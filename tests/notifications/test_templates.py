@@ -131,7 +131,8 @@ async def test_a_template_that_is_left_alone_in_one_namespace_is_not_in_another(
 
 
 def test_what_is_no_template_is_explained() -> None:
-    with pytest.raises(TemplateError, match="Go template: write it in Jinja2"):
-        template_in({"template.gotpl": "{{ .Plan }}"}, "template.gotpl")
+    for key in ("template.gotpl", "template.jinja"):  # the original's own default, and ours
+        with pytest.raises(TemplateError, match=r"Go template: write it in Jinja2.* template\.jinja"):
+            template_in({"template.gotpl": "{{ .Plan }}"}, key)
     with pytest.raises(TemplateError, match="no key 'a'"):
         template_in({}, "a")

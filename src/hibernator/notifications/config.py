@@ -45,7 +45,7 @@ class SlackConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class TelegramConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     token: _Text
     chat_id: _Text | int
-    parse_mode: Literal["MarkdownV2", "Markdown", "HTML", ""] = ""
+    parse_mode: Literal["MarkdownV2", "Markdown", "HTML", ""] = "HTML"
     api_url: _Text = "https://api.telegram.org"
 
 
@@ -83,6 +83,7 @@ _TYPES: Final[Mapping[SinkType, type[Config]]] = {
 
 # What Secrets of the original hold besides: its other names for ours, and what changes only its own layouts.
 _RENAMED: Final = {("slack", "bot_token"): "token", ("slack", "channel_id"): "channel"}
+_ITS_OWN: Final = frozenset({"delivery_mode", "bot_token", "channel_id"})
 _WITHOUT_EFFECT: Final[Mapping[SinkType, frozenset[str]]] = {
     "slack": frozenset(
         {"format", "block_layout", "max_targets", "additional_scopes", "time_display", "timezone"}
@@ -114,13 +115,15 @@ def _as_ours(type_: SinkType, found: Any) -> Any:
     """Without the spaces and line ends that come along with copying, and as the original's Secrets say it."""
     if not isinstance(found, dict):
         return found
+    nothing = (None,) if type_ == "telegram" else (None, "")  # an empty parse_mode means plain text
     kept = {
-        _RENAMED.get((type_, key), key): _stripped(value)
+        _RENAMED.get((type_, key), key): text
         for key, value in found.items()
-        if key not in _WITHOUT_EFFECT.get(type_, ())
+        if key not in _WITHOUT_EFFECT.get(type_, ()) and (text := _stripped(value)) not in nothing
     }
-    if type_ == "slack" and (mode := kept.pop("delivery_mode", None)):
-        others = ("webhook_url",) if mode == "thread" else ("token", "channel")
+    if type_ == "slack" and found.keys() & _ITS_OWN:
+        is_thread = str(kept.pop("delivery_mode", "")).lower() == "thread" or "webhook_url" not in kept
+        others = ("webhook_url",) if is_thread else ("token", "channel")
         kept = {key: value for key, value in kept.items() if key not in others}
     return kept
 

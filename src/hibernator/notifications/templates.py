@@ -9,9 +9,11 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
+from hibernator.api.hibernatenotification import TemplateReference
 from hibernator.kube.child import Child, ChildError, CrashedError, TooLongError
 from hibernator.notifications.occasions import Parcel
 
+DEFAULT_KEY: Final = TemplateReference(name="").key
 WORKER: Final = "hibernator.notifications.template_worker"
 _SECONDS: Final = 2  # of computing, for what takes a millisecond
 _LEFT_ALONE: Final = 600.0  # seconds
@@ -73,11 +75,11 @@ class Templates:
 
 def template_in(data: Mapping[str, str], key: str) -> str:
     """The template in a ConfigMap."""
-    if key.endswith(".gotpl"):
-        raise TemplateError("it is a Go template: write it in Jinja2")
-    if key not in data:
-        raise TemplateError(f"the ConfigMap has no key {key!r}")
-    return data[key]
+    if key in data and not key.endswith(".gotpl"):
+        return data[key]
+    if any(one.endswith(".gotpl") for one in (key, *data)):
+        raise TemplateError(f"it is a Go template: write it in Jinja2, under the key {DEFAULT_KEY}")
+    raise TemplateError(f"the ConfigMap has no key {key!r}")
 
 
 def context(parcel: Parcel) -> dict[str, Any]:
