@@ -105,6 +105,30 @@ def test_those_who_are_asked_are_listed_with_what_was_said_for_them() -> None:
     )
 
 
+def test_what_approvers_of_a_policy_said_is_listed_with_who_said_it_and_why() -> None:
+    """Their entries name no person that the exception asks for."""
+    at, known = "2026-11-16T12:00:00Z", {"issuer": "https://x", "subject": "1", "email": "boss@corp.example"}
+    both = [("oidc:boss", {"knownBy": known}), ("Head@corp.example", {}), ("root", {})]
+    status: dict[str, Any] = {
+        "requiredApprovals": [
+            {"email": "head@corp.example", "status": "approved", "policy": "office"},
+            {"email": "Boss@corp.example", "status": "approved", "policy": "office"},
+            {"email": "other@corp.example", "status": "approved", "policy": "office"},
+        ],
+        "approvals": [{"approvedBy": user, "approvedAt": at, **more} for user, more in both],
+        "history": [
+            {"action": "approved", "actor": user, "timestamp": at, "reason": f"said {user}"}
+            for user, _ in both
+        ],
+    }
+    voices = facts_of_exception(exception(status), PLAN).voices
+    assert [voice.by for voice in voices] == ["Head@corp.example", "oidc:boss", ""]
+    assert voices[0].reason == "said Head@corp.example"
+    status["history"] = status["history"][2:]
+    [*_, last] = facts_of_exception(exception(status), PLAN).voices
+    assert last.by == "root"  # there is no other who could have said it
+
+
 def test_who_is_asked_by_a_policy_is_shown_with_its_name() -> None:
     status = {"requiredApprovals": [{"email": "boss@corp.example", "status": "pending", "policy": "office"}]}
     facts = facts_of_exception(exception(status), PLAN)

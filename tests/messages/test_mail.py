@@ -72,7 +72,10 @@ def test_a_mail_says_what_is_asked_and_where_to_decide() -> None:
     assert LINK in text
     assert ("a", LINK) in [(tag, attrs.get("href")) for tag, attrs in Links(html).tags]
     assert "Decide by:    Sat 28 Feb 2026, 10:00 (UTC)" in text
+    assert "Without approval by then, nothing changes." in text
+    assert "Asleep:       226 h → 271 h in this period" in text
     assert "Bob@Company.com: pending" in text
+    assert "Who is asked" in html
 
 
 def test_the_picture_is_in_the_mail_and_nothing_is_fetched() -> None:
@@ -109,7 +112,7 @@ def test_an_end_says_how_and_why_and_has_no_button() -> None:
     rejected = stored(said(pending(), "reject", "bob", reason="Not this week."))
     found = mail(letter("outcome", facts_of_exception(rejected, PLAN), end="rejected"))
     assert found["Subject"] == "Rejected: More sleep for /event-support"
-    assert "Rejected by bob at 2026-01-29T10:00:00Z: Not this week." in body(found, "plain")
+    assert "It was rejected; nothing changes. bob rejected it: Not this week." in body(found, "plain")
     assert "decide" not in body(found, "html").partition("</table>")[0]
     assert mail(letter("outcome", end="active"))["Subject"].startswith("Approved: ")
 
@@ -117,6 +120,7 @@ def test_an_end_says_how_and_why_and_has_no_button() -> None:
 def test_a_remediation_has_the_same_mail_without_a_picture() -> None:
     found = mail(letter(facts=facts_of_remediation(remediation(), None)))
     assert found["Subject"] == "Approval needed: Run restart in shop"
+    assert "Without approval by then, it does not run." in body(found, "plain")
     assert not [part for part in found.walk() if part.get_content_maintype() == "image"]
 
 
@@ -150,7 +154,22 @@ def test_nothing_that_people_write_becomes_a_header_a_tag_or_a_line_of_ours(
     assert found.keys() == calm.keys()
     assert str(found["To"]) == BOB
     html = body(found, "html")
-    allowed = {"html", "head", "meta", "title", "body", "div", "p", "a", "table", "tr", "td", "ul", "li"}
+    allowed = {
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "div",
+        "p",
+        "a",
+        "table",
+        "tr",
+        "td",
+        "ul",
+        "li",
+    }
     tags = Links(html).tags
     assert {tag for tag, _ in tags} <= allowed
     assert {attrs["href"] for tag, attrs in tags if tag == "a"} == {LINK}

@@ -74,7 +74,9 @@ def test_a_reason_is_shown_whole() -> None:
 
 def test_however_much_people_write_all_of_it_together_is_no_longer_than_slack_takes() -> None:
     much = "&" * 3000  # five characters each
-    voices = tuple(Voice(f"approver-{number}@{much}", "approved", much, None, much) for number in range(60))
+    voices = tuple(
+        ApproverLine(f"approver-{number}@{much}", "approved", much, None, much) for number in range(60)
+    )
     rows = tuple(Row(f"row {number}", much) for number in range(7))
     exception = replace(FACTS, requester=much, reason=much, message=much, name=much, voices=voices)
     request = replace(
@@ -124,7 +126,7 @@ def test_a_remediation_has_its_own_text() -> None:
     text = shown(letter(facts))
     for words in ("📋 New Remediation Pending Approval", "*Confidence*\\n70%", "*Playbook*\\nrestart"):
         assert words in text
-    assert "Without a decision by then, it does not run." in text
+    assert "Without approval by then, it does not run." in text
 
 
 def test_a_vote_of_another_changes_the_hash_and_time_alone_does_not() -> None:

@@ -16,11 +16,11 @@ from whenever import Instant
 from hibernator.api.aianalysis import AIAnalysis
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS, RemediationApprovalRequest
-from hibernator.api.scheduleexception import EXCEPTIONS, RequiredApproval, ScheduleException
+from hibernator.api.scheduleexception import EXCEPTIONS, HistoryEntry, RequiredApproval, ScheduleException
 from hibernator.api.windows import OffHourWindow
 from hibernator.approvals import decision, remediation
 from hibernator.decisions.impact import Change, beside
-from hibernator.decisions.person import in_place_of
+from hibernator.decisions.person import in_place_of, mailbox
 from hibernator.decisions.scheduleexception_request import VERIFIED_EMAIL, requester, requester_claims
 from hibernator.pictures.comparison import Comparison, compare
 from hibernator.pictures.strips import hours
@@ -87,6 +87,17 @@ class Facts:
     @property
     def is_open(self) -> bool:
         return self.state == "Pending"
+
+    @property
+    def hours_words(self) -> str:
+        """How long it sleeps, before and after."""
+        return f"{self.hours[0]:g} h → {self.hours[1]:g} h in this period" if self.hours else ""
+
+    @property
+    def without_decision(self) -> str:
+        """What happens if nobody answers until the deadline."""
+        what = "nothing changes" if self.kind == EXCEPTIONS.kind else "it does not run"
+        return f"Without approval by then, {what}."
 
     def change_words(self, most: int = 5) -> tuple[str, ...]:
         """What changes when, on the plan's clock."""
@@ -203,15 +214,21 @@ def _voice(one: RequiredApproval, exception: ScheduleException) -> ApproverLine:
     word: Word = (
         "approved" if one.status == "approved" else "rejected" if one.status == "rejected" else "pending"
     )
-    for entry in exception.status.history:
-        if entry.action != word:
-            continue
-        said = _entry(exception, entry.actor)
-        named = {said.email if said else None, entry.on_behalf_of}
-        if (one.role and entry.role == one.role) or (one.email and one.email in named):
-            by = in_place_of(entry.actor, entry.on_behalf_of)
-            return ApproverLine(who, word, by, Instant(entry.timestamp), entry.reason, one.policy or "")
+    heard = [entry for entry in exception.status.history if entry.action == word]
+    theirs = [entry for entry in heard if _is_for(one, entry, _entry(exception, entry.actor))]
+    for entry in theirs or (heard if len(heard) == 1 else ()):
+        by = in_place_of(entry.actor, entry.on_behalf_of)
+        return ApproverLine(who, word, by, Instant(entry.timestamp), entry.reason, one.policy or "")
     return ApproverLine(who, word, policy=one.policy or "")
+
+
+def _is_for(one: RequiredApproval, entry: HistoryEntry, said: Any) -> bool:
+    """Whether a decision was that of the person or role that is asked, as far as it says so itself."""
+    if one.role and entry.role == one.role:
+        return True
+    known = said.known_by.email if said and said.known_by else ""
+    addresses = entry.actor, entry.on_behalf_of, said and said.email, known
+    return bool(one.email) and mailbox(one.email or "") in {mailbox(found) for found in addresses if found}
 
 
 def _entry(exception: ScheduleException, user: str) -> Any:

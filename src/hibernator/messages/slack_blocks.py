@@ -15,7 +15,7 @@ from whenever import Instant
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.messages.channel import Letter
 from hibernator.messages.facts import ApproverLine, Facts, local
-from hibernator.messages.wording import plain, wording
+from hibernator.messages.wording import plain, said, wording
 from hibernator.pictures.ink import UNICODE
 from hibernator.pictures.terminal import render_lanes
 
@@ -151,8 +151,8 @@ def escaped(text: str) -> str:
 def _question(letter: Letter, mode: Mode, title: str, picture: str) -> Iterator[Block]:
     facts = letter.facts
     yield {"type": "header", "text": _plain_text(title, _LONGEST_HEADER)}
-    if not letter.is_open and facts.message:
-        yield _section(escaped(facts.message))
+    if not letter.is_open and (words := said(letter)):
+        yield _section(escaped(words))
     yield {"type": "section", "fields": [_field(title, text) for title, text in _fields(facts)]}
     if facts.starts and facts.ends:
         yield _section(
@@ -166,8 +166,7 @@ def _question(letter: Letter, mode: Mode, title: str, picture: str) -> Iterator[
     if facts.voices:
         yield _section("*Required Approvals*\n" + _lines(map(_voice, facts.voices), _LONGEST_VOICES))
     if letter.is_open and facts.deadline:
-        late = "" if facts.kind == EXCEPTIONS.kind else "\nWithout a decision by then, it does not run."
-        yield _section(f"*Decide by*\n{date(facts.deadline, facts.zone)}{late}")
+        yield _section(f"*Decide by*\n{date(facts.deadline, facts.zone)}\n{facts.without_decision}")
     if letter.is_post and mode != "notify":
         yield {"type": "context", "elements": [_look(letter)]}
     elif buttons := _buttons(letter, mode):
@@ -192,8 +191,7 @@ def _field(title: str, text: str) -> Block:
 def _impact(facts: Facts, picture: str) -> Iterator[Block]:
     impact: list[str] = []
     if facts.hours:
-        before, after = facts.hours
-        impact.append(f"Asleep {before:g} h → {after:g} h in this period")
+        impact.append(f"Asleep {facts.hours_words}")
     impact += [f"{row.title}: {escaped(row.text)}" for row in facts.rows if row.title == "Workloads"]
     impact += [f"• {escaped(one)}" for one in facts.change_words()]
     if impact:

@@ -46,7 +46,7 @@ def wording(letter: Letter) -> Wording:
     if letter.end and letter.topic == "outcome":
         start, to_do = _ENDS[letter.end]
     is_over = letter.topic in {"outcome", "cancelled"}
-    reason = _said(letter) if letter.end in {"rejected", "expired"} and is_over else ""
+    reason = said(letter) if letter.end in {"rejected", "expired"} and is_over else ""
     return Wording(
         subject=_fitted(f"{start}: {plain(facts.title)}", _LONGEST_SUBJECT),
         lead=plain(facts.ask),
@@ -79,10 +79,13 @@ def _fitted(text: str, room: int) -> str:
 def _rows(letter: Letter) -> Iterator[Row]:
     facts = letter.facts
     yield from (Row(row.title, plain(row.text)) for row in facts.rows)
+    if facts.hours:
+        yield Row("Asleep", facts.hours_words)
     if facts.deadline and letter.topic not in {"outcome", "cancelled"}:
         yield Row("Decide by", local(facts.deadline, facts.zone))
         if facts.zone != UTC:
             yield Row("", local(facts.deadline, UTC))
+        yield Row("", facts.without_decision)
 
 
 def _voices(letter: Letter) -> Iterator[str]:
@@ -92,8 +95,11 @@ def _voices(letter: Letter) -> Iterator[str]:
         yield f"{plain(voice.asked)}: {voice.word}{by}{why}"
 
 
-def _said(letter: Letter) -> str:
-    """What the operator says about the end, with the reason of who rejected it."""
+def said(letter: Letter) -> str:
+    """Who rejected it and why, or what the operator says goes on."""
+    for voice in letter.facts.voices if letter.end == "rejected" else ():
+        if voice.word == "rejected":
+            return plain(f"{voice.by or voice.who} rejected it{f': {voice.reason}' if voice.reason else '.'}")
     return plain(letter.facts.message)
 
 
