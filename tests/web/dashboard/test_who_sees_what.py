@@ -3,6 +3,17 @@
 import json
 import re
 
+from starlette.datastructures import QueryParams
+
+from hibernator.approvals.people import Directory
+from hibernator.audit.event import OPERATOR
+from hibernator.audit.reading import PAGE, Filter
+from hibernator.decisions.person import Person
+from hibernator.web.dashboard.audit import Audits
+from hibernator.web.dashboard.board import Board
+from hibernator.web.dashboard.viewer import Viewer
+from hibernator.web.identity import Identity
+from hibernator.web.sessions import Session
 from support.approving import ALICE, BOB
 from support.browser import Answer
 from support.showing import ATTACK, EVE, Showing
@@ -152,6 +163,18 @@ async def test_the_trail_is_searched_and_exported_as_far_as_one_may_see_it(scene
     async with scene.desk.webs.browser() as browser:
         await scene.desk.webs.log_in(browser, EVE, "/audit")
         assert (await browser.get("/audit/export.json")).text == "[]\n"
+
+
+async def test_who_is_called_like_the_operator_sees_nothing_of_what_the_operator_did(scene: Showing) -> None:
+    """Where people choose their user names themselves, someone may; what one did oneself, one may see."""
+    await scene.desk.operator.operator.trail.flush()
+    site = scene.desk.webs.replicas[0].site
+    assert site.trail
+    assert any(one.actor == OPERATOR for one in await site.trail.latest(Filter(), PAGE))
+    now = site.clock.now()
+    namesake = Identity("https://id.company.com", "7", EVE, "Eve", OPERATOR.id, (), now)
+    who = Viewer(site, Session("any", namesake, now, now), Person(OPERATOR.id, EVE), Directory())
+    assert (await Audits(Board(site)).listed(who, QueryParams())).items == ()
 
 
 async def test_without_a_log_in_one_is_sent_there_and_a_script_is_not(scene: Showing) -> None:

@@ -18,6 +18,7 @@ from hibernator.api.kinds import DEFINITIONS
 from hibernator.api.meta import says
 from hibernator.audit.chain import Entry, misfit
 from hibernator.audit.database import AuditUnavailable
+from hibernator.audit.event import OPERATOR
 from hibernator.audit.formats import Csv, Format, Json, NdJson, acting
 from hibernator.audit.reading import PAGE, Filter, TrailReader
 from hibernator.audit.types import EVENT_TYPES
@@ -168,7 +169,7 @@ async def _exported(
 async def _may_see(who: Viewer, entry: Entry) -> bool:
     """Events of an object are for those who may list such objects; all others for who sees all plans."""
     identity, resource = who.session.identity, entry.resource
-    if who.person.user == entry.actor.id:
+    if who.person.user == entry.actor.id and entry.actor != OPERATOR:  # which has a name that people may have
         return True
     kind = _KINDS.get(resource.kind)
     if kind is None or not resource.namespace:
