@@ -67,6 +67,21 @@ async def test_quiet_hours_let_failures_through_and_send_the_rest_when_they_are_
     assert len(sink.got) == 3
 
 
+async def test_quiet_hours_in_no_known_zone_keep_no_message_waiting_and_are_said(
+    scene: Scene, sink: Sink
+) -> None:
+    quiet = {"start": "20:00", "end": "06:00", "timezone": "Europe/Berln"}
+    await scene.notification({"url": sink.url}, quietHours=quiet)
+    await scene.look()
+    await scene.happens(scene.slept(1), scene.slept(1, "sleep.failed"))
+    await scene.look_until_done()
+    assert [one["data"]["event"] for one in sink.got] == ["Start", "Failure"]
+    status, reason, message = scene.ready()
+    assert (status, reason) == ("False", "InvalidSpec")
+    assert message.startswith("spec.quietHours.timezone: 'Europe/Berln' is not a zone")
+    assert message.endswith("Until then it has no effect.")
+
+
 async def test_quiet_hours_of_many_failures_hold_what_came_after_them(
     scene: Scene, sink: Sink, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 import msgspec
 import pytest
 
+from hibernator.api.hibernatenotification import HibernateNotificationSpec
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
 from hibernator.api.timewindowscaler import TimeWindowScalerSpec
-from hibernator.schedule.problems import check_exception, check_scaler, check_schedule
+from hibernator.schedule.problems import check_exception, check_notification, check_scaler, check_schedule
 from schedule.builders import exception, plan, scaler, window
 
 VALID = "2026-01-29T00:00:00Z/2026-02-28T23:59:59Z"
@@ -21,6 +22,20 @@ def told(problems: Iterable[Problem]) -> list[tuple[str, object, str]]:
 def test_a_good_schedule_has_no_problems() -> None:
     schedule = plan(window("20:00-6:00", "MON tuesday"), zone="Europe/Berlin", holidays={"country": "DE"})
     assert list(check_schedule(schedule)) == []
+
+
+def test_all_times_of_a_notification_are_looked_at() -> None:
+    spec = {
+        "selector": {},
+        "onEvents": ["Failure"],
+        "sinks": [],
+        "quietHours": {"start": "20:00", "end": "06:00", "timezone": "Europe/Berln"},
+        "groupWithin": "9999999999999h",
+        "repeatEvery": "9999999999999h",
+    }
+    problems = check_notification(msgspec.convert(spec, HibernateNotificationSpec))
+    places = ["quietHours.timezone", "groupWithin", "repeatEvery"]
+    assert [problem.path for problem in problems] == [f"spec.{place}" for place in places]
 
 
 def test_all_mistakes_of_a_schedule_are_told_at_once() -> None:

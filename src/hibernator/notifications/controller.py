@@ -42,6 +42,7 @@ from hibernator.notifications.ledger import Ledger
 from hibernator.notifications.metrics import LAG, OPEN
 from hibernator.notifications.records import only, sink_status
 from hibernator.notifications.scope import Lately, Objects, Scope
+from hibernator.schedule.problems import check_notification
 
 _log: Final = structlog.get_logger(__name__)
 
@@ -52,6 +53,7 @@ TRAIL_MISSING: Final = "TrailMissing"
 TRAIL_AWAY: Final = "TrailUnavailable"
 SINK_FAILING: Final = "SinkFailing"
 SELECTOR_REFUSED: Final = "NamespaceSelectorRefused"
+INVALID_SPEC: Final = "InvalidSpec"
 
 _NO_TRAIL: Final = (
     "The web process has no access to the audit trail, from which notifications come: an administrator sets "
@@ -157,6 +159,9 @@ class Notifier:
                 "here, this namespace is meant."
             )
             return Verdict(READY, False, SELECTOR_REFUSED, sentence)
+        if problems := list(check_notification(found.spec)):
+            sentence = " ".join(f"{one.path}: {one.message}. {one.fix}" for one in problems)
+            return Verdict(READY, False, INVALID_SPEC, f"{sentence} Until then it has no effect.")
         if broken := [one for one in found.status.sink_statuses if one.failures_in_a_row]:
             sentence = " ".join(f"{one.name}: {one.last_failure_message}." for one in broken)
             return Verdict(READY, False, SINK_FAILING, f"{sentence} It is tried again.")

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from whenever import Instant, Time
+from whenever import Instant, Time, TimeZoneNotFoundError
 
 from hibernator.api.hibernatenotification import NotificationEvent, QuietHours
 from hibernator.notifications.occasions import Placed
@@ -63,10 +63,16 @@ def group(waiting: Sequence[Placed], within: float, now: float) -> Group:
 
 
 def quiet_until(quiet: QuietHours | None, now: Instant) -> Instant | None:
-    """When the quiet hours that go on now are over; None outside of them."""
+    """When the quiet hours that go on now are over; None outside of them, and where their zone is unknown.
+
+    What cannot be read keeps no message waiting; the status names it (`check_notification`).
+    """
     if quiet is None:
         return None
-    local = now.to_tz(quiet.timezone)
+    try:
+        local = now.to_tz(quiet.timezone)
+    except TimeZoneNotFoundError:
+        return None
     start, end = _time(quiet.start), _time(quiet.end)
     today = local.date()
     for day in (today.subtract(days=1), today):

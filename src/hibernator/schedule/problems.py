@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
 from hibernator.api import timewindowscaler_v1beta1 as v1beta1
+from hibernator.api.hibernatenotification import HibernateNotificationSpec
 from hibernator.api.hibernateplan import PlanHolidays, Schedule
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
@@ -120,6 +121,13 @@ def check_exception(spec: ScheduleExceptionSpec, path: str = "spec") -> Iterator
     yield from unclear or _validity(spec.valid_from, spec.valid_until, f"{path}.validUntil")
     yield from tried(f"{path}.leadTime", spec.lead_time or "", read_duration)
     yield from _off_hours(f"{path}.windows", spec.windows)
+
+
+def check_notification(spec: HibernateNotificationSpec, path: str = "spec") -> Iterator[Problem]:
+    if spec.quiet_hours:
+        yield from tried(f"{path}.quietHours.timezone", spec.quiet_hours.timezone, zone_of)
+    yield from tried(f"{path}.groupWithin", spec.group_within or "", read_duration)
+    yield from tried(f"{path}.repeatEvery", spec.repeat_every or "", read_duration)
 
 
 def check_scaler(spec: TimeWindowScalerSpec, path: str = "spec") -> Iterator[Problem]:

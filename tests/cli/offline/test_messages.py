@@ -33,6 +33,22 @@ def test_a_zone_that_does_not_exist_is_named_with_the_one_that_was_meant() -> No
     ]
 
 
+def test_quiet_hours_in_a_zone_that_does_not_exist_are_told() -> None:
+    notification = {
+        "apiVersion": "hibernator.ardikabs.com/v1alpha1",
+        "kind": "HibernateNotification",
+        "metadata": {"name": "on-call"},
+        "spec": {
+            "selector": {},
+            "onEvents": ["Failure"],
+            "sinks": [{"name": "out", "type": "webhook", "secretRef": {"name": "out"}}],
+            "quietHours": {"start": "20:00", "end": "06:00", "timezone": "Berlin"},
+        },
+    }
+    [said] = complaints(notification)
+    assert said.startswith("spec.quietHours.timezone: 'Berlin' is not a zone")
+
+
 @pytest.mark.parametrize("time", ["25:00", "20:60", "8", "20.00", "20:00:00"])
 def test_a_time_that_no_clock_shows_is_refused(time: str) -> None:
     assert complaints(samples.plan(offHours=[samples.window(start=time)])) == [

@@ -18,6 +18,7 @@ from hibernator.api.checks import check_document
 from hibernator.api.cloudprovider import PROVIDERS
 from hibernator.api.conversion import Document, converted
 from hibernator.api.exceptionpolicy import EXCEPTION_POLICIES, ExceptionPolicy
+from hibernator.api.hibernatenotification import NOTIFICATIONS, HibernateNotification
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.k8scluster import CLUSTERS, K8SCluster
 from hibernator.api.problem import Problem
@@ -37,6 +38,7 @@ from hibernator.kube.clock import Clock
 from hibernator.kube.errors import ApiError, NotFound
 from hibernator.schedule.problems import (
     check_exception,
+    check_notification,
     check_scaler_beta,
     check_schedule,
     exception_hints,
@@ -123,6 +125,8 @@ def _about_time(document: Document) -> Iterator[Problem]:
             yield from check_exception(msgspec.convert(document, ScheduleException).spec)
         case EXCEPTION_POLICIES.kind:
             yield from check_policy_spec(msgspec.convert(document, ExceptionPolicy).spec)
+        case NOTIFICATIONS.kind:
+            yield from check_notification(msgspec.convert(document, HibernateNotification).spec)
         case SCALERS.kind:
             yield from check_scaler_beta(msgspec.convert(document, v1beta1.TimeWindowScaler).spec)
 

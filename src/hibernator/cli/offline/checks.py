@@ -10,6 +10,7 @@ import msgspec
 from hibernator.api import timewindowscaler_v1beta1 as v1beta1
 from hibernator.api.checks import check_document
 from hibernator.api.exceptionpolicy import ExceptionPolicySpec
+from hibernator.api.hibernatenotification import HibernateNotificationSpec
 from hibernator.api.hibernateplan import Schedule
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
@@ -25,7 +26,12 @@ from hibernator.cli.offline.migrate import (
     order,
 )
 from hibernator.decisions.exceptionpolicy_problems import check_policy_spec
-from hibernator.schedule.problems import check_exception, check_scaler_beta, check_schedule
+from hibernator.schedule.problems import (
+    check_exception,
+    check_notification,
+    check_scaler_beta,
+    check_schedule,
+)
 
 T = TypeVar("T")
 
@@ -138,6 +144,9 @@ _TIMED = {
     ),
     "ExceptionPolicy": _Timed(
         "spec", lambda document: document.part("spec"), ExceptionPolicySpec, check_policy_spec
+    ),
+    "HibernateNotification": _Timed(
+        "spec", lambda document: document.part("spec"), HibernateNotificationSpec, check_notification
     ),
     "TimeWindowScaler": _Timed("spec", scalers.as_v1beta1, v1beta1.TimeWindowScalerSpec, check_scaler_beta),
 }

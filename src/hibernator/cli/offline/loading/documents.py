@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from hibernator.api.exceptionpolicy import EXCEPTION_POLICIES
+from hibernator.api.hibernatenotification import NOTIFICATIONS
 from hibernator.api.hibernateplan import PLANS
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import EXCEPTIONS
@@ -24,6 +25,7 @@ GROUPS = {
     PLANS.kind: (PLANS.group, OLD_GROUP),
     EXCEPTIONS.kind: (EXCEPTIONS.group, OLD_GROUP),
     EXCEPTION_POLICIES.kind: (EXCEPTION_POLICIES.group,),
+    NOTIFICATIONS.kind: (NOTIFICATIONS.group,),
     SCALERS.kind: (SCALERS.group,),
     "ConfigMap": ("",),
 }
