@@ -75,9 +75,9 @@ def add_webhooks(
 ) -> Controller:
     """Certificates come from the folder, if there is one, else from a Secret; paths from a Secret always.
 
-    `others` hear of the authority, too: they serve with the same certificate.
+    `others` publish the authority too: they serve with the same certificate.
 
-    The clock is the real one unless a test knows better: certificates mean nothing in any other time.
+    The clock is the real one outside of tests: certificates are valid in real time.
     """
     clock = clock or SystemClock()
     definitions = ConversionRegistration.cache(client, definition)

@@ -2,7 +2,7 @@
 
 An authority signs one serving certificate and its key is then forgotten, so that no one can sign another. A
 new pair is made long before the old one ends and first only *announced*: its authority goes into the bundle
-that API servers trust. It is served a day later, when every API server has heard of it, and the
+that API servers trust. It is served a day later, when every API server has received it, and the
 old authority stays in the bundle until it ends. So at no moment does anyone meet a certificate that they do
 not trust yet, whichever replica answers.
 

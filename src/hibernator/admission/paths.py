@@ -1,4 +1,4 @@
-"""The unguessable paths of the webhooks: what tells an API server from everything else on the network.
+"""The unguessable paths of the webhooks: by which an API server is known from everything else on the network.
 
 Only some clusters give their API server a credential for webhooks, but every one calls exactly the path that
 is registered. So the path is the credential: each webhook has one that follows from a random key, and a
@@ -19,8 +19,8 @@ from typing import Final, NamedTuple
 from whenever import Instant, TimeDelta
 
 ROTATION: Final = TimeDelta(hours=60 * 24)  # as often as the certificates are replaced
-SPREADING: Final = TimeDelta(hours=1)  # in which every replica hears of a new key, before it is registered
-RETIREMENT: Final = TimeDelta(hours=24)  # in which every API server hears of the next, before one is dropped
+SPREADING: Final = TimeDelta(hours=1)  # in which every replica receives a new key, before it is registered
+RETIREMENT: Final = TimeDelta(hours=24)  # in which every API server receives the next, before one is dropped
 
 DATA: Final = "keys"  # of the Secret: one line for each key, the oldest first
 
@@ -51,7 +51,7 @@ def step(keys: PathKeys, now: Instant) -> PathKeys:
 
 
 def registered(keys: PathKeys, now: Instant) -> PathKey:
-    """The key whose paths are registered with API servers: the newest that every replica has heard of."""
+    """The key whose paths are registered with API servers: the newest that every replica has."""
     known = [key for key in keys if now >= key.since + SPREADING]
     return known[-1] if known else keys[0]
 

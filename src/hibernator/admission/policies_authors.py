@@ -1,4 +1,4 @@
-"""No one puts words in another's mouth: who made a change is noted down truly, or not at all.
+"""Who made a change is recorded truthfully or not at all: no user can name another.
 
 The webhook writes the notes (`decisions.author`). While it is down no one has to, and whatever leaves a note
 out, or carries it along as it was, gets through: a note that is older than the object counts for nothing.

@@ -1,4 +1,4 @@
-"""Tells the API server who converts our kinds, and tells it again when someone changed that.
+"""Registers the conversion webhook in the CRDs, again whenever someone has changed it.
 
 A merge patch and not an apply: where another manager has written the other way to reach us, an apply could
 only add ours to it, and a registration with both is refused.

@@ -53,7 +53,7 @@ _METADATA: Schema = {
 
 
 def check_document(document: Document) -> list[Problem]:
-    """Tell the mistakes in a document, up to `MOST_PROBLEMS`; nothing for kinds that are not ours."""
+    """The mistakes in a document, up to `MOST_PROBLEMS`; nothing for kinds that are not ours."""
     kind, problem = _identified(document)
     problems = [problem] if problem else []
     if kind is not None:

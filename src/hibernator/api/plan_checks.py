@@ -187,7 +187,7 @@ _MOST_NAMED = 10
 
 
 def check_plan(document: Document) -> Iterator[Problem]:
-    """Tell what does not fit together: as much of it as anyone reads."""
+    """What does not fit together; no more of it than people read."""
     return islice(_everything(document), MOST_PROBLEMS)
 
 

@@ -52,7 +52,7 @@ class Matter:
 
 
 class NotAcceptedError(Exception):
-    """A decision that does not count; the message tells the person why, and who decided what and when."""
+    """A decision that does not count; the message says why, and who decided what and when."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.message)

@@ -110,7 +110,7 @@ class Directory:
         return self._person(user, known_by.email, own_groups(groups), {})
 
     def asking(self, user: str, groups: Iterable[str], claims: Mapping[str, str]) -> Person:
-        """Who asked for something, by what was noted down of their log-in."""
+        """Who asked for something, by what was stamped of their log-in."""
         email = claims.get(VERIFIED_EMAIL) or self.email(user, claims)
         return self._person(user, email, own_groups(groups), claims)
 
@@ -149,7 +149,7 @@ def addresses(extra: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 
 def _is_address(value: str) -> bool:
-    """As the policies see it (`admission.policies.MINE`): what they count must be noted down, and no more."""
+    """As the policies see it (`admission.policies.MINE`): what they count must be stamped, and no more."""
     return "@" in value and len(value) <= LONGEST_CLAIM and not _SPACE.search(value)
 
 

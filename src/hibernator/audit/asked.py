@@ -1,7 +1,7 @@
 """Who asked to delete something, and who of them did it.
 
-A deletion may be refused after our webhook has heard of it, by someone else's rules. So a wish counts for
-what happens about then, and for nothing later. All times here are real ones: those of the API server.
+A deletion may be refused after our webhook has recorded it, by someone else's rules. So a request counts for
+a deletion at about that time, and for nothing later. All times here are real ones: those of the API server.
 """
 
 from collections.abc import Iterable, Iterator

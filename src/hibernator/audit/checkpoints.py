@@ -1,6 +1,6 @@
 """Signed checkpoints: what the chain was at a moment, under a key that the database's owner does not have.
 
-Anyone who can write to the database can compute the whole chain anew, but not the signatures in it. A
+Anyone who can write to the database can compute the whole chain again, but not the signatures in it. A
 checkpoint is an event like any other, about an event before it. Pure; `sealing` decides when one is due.
 """
 

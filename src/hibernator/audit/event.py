@@ -1,6 +1,6 @@
 """One thing that happened, ready to be kept for ever.
 
-An event is named by the transition that it tells of, not by the moment at which someone wrote it down:
+The id of an event follows from its transition, not from the moment at which it was recorded:
 anyone who sees the same transition again builds the same id, and the trail keeps it once.
 """
 
@@ -108,7 +108,7 @@ def event(
     duration_ms: int | None = None,
     error: str = "",
 ) -> AuditEvent:
-    """Tell of a transition.
+    """The event of a transition.
 
     `identity` is what sets this transition apart from others of the same type of the same object: the time
     that is in the object's status, with a number where times are not enough. A number alone is given twice
@@ -246,7 +246,7 @@ def _clean_actor(actor: Actor) -> Actor:
 
 
 def _clean_resource(resource: Resource) -> Resource:
-    # The longest that Kubernetes allows. Admission also hears of names that it is about to refuse.
+    # The longest that Kubernetes allows. Admission also sees names that it is about to reject.
     return Resource(
         group=clean(resource.group, 253),
         kind=clean(resource.kind, 63),

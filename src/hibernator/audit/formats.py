@@ -93,7 +93,7 @@ class Csv:
 
 def _csv_line(cells: Iterable[object]) -> str:
     buffer = io.StringIO()
-    # Quoted throughout: by itself the writer leaves a lone carriage return bare, and readers stumble.
+    # Quoted throughout: the writer alone leaves a lone carriage return bare, which readers cannot parse.
     csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC).writerow(cells)
     return buffer.getvalue()
 

@@ -1,4 +1,4 @@
-"""What the trail tells of sleeping and waking plans from a moment on, and of who was asleep then."""
+"""What the trail says about sleeping and waking plans from a moment on, and which were asleep then."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final
@@ -13,7 +13,7 @@ from hibernator.audit.reading import Filter, Reader
 from hibernator.audit.schema import EVENTS, from_row
 from hibernator.decisions.savings import Plan, Rate, Slept, Woke
 
-# Each tells what a target saves from then on.
+# Each says what a target saves from then on.
 SLEPT: Final = (
     "hibernateplan.target.slept",
     "hibernateplan.target.wokenbyothers",
@@ -37,7 +37,7 @@ class _Data(msgspec.Struct, rename="camel"):
 
 
 async def sleeps(database: Database, since: Instant, namespace: str) -> AsyncIterator[Entry]:
-    """Oldest first; before `since` only what tells of sleep that went on then, however long ago it began."""
+    """Oldest first; before `since` only what is about sleep that went on then, however long ago it began."""
     for entry in await _asleep_at(database, since, namespace):
         yield entry
     wanted = Filter(namespace=namespace, since=since, types=(*SLEPT, *ENDS))
@@ -69,7 +69,7 @@ def _portions(values: Sequence[str]) -> Iterable[Sequence[str]]:
 
 
 def read_sleep(entry: Entry) -> tuple[Slept | Woke, bool]:
-    """What an event tells of the sleep of a plan, and whether it says what that saves."""
+    """What an event says about the sleep of a plan, and whether it says what that saves."""
     about = entry.resource
     plan, at = Plan(about.namespace, about.name, about.uid), entry.time.timestamp()
     if entry.type not in SLEPT:

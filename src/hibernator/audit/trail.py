@@ -1,6 +1,6 @@
 """What the rest of the house talks to: `record` returns at once, a writer behind it does the rest.
 
-The objects' own status is the buffer that counts. A controller tells the transitions that it finds there on
+The objects' own status is the buffer that counts. A controller records the transitions that it finds there on
 each pass, again and again: what the trail already has costs a look into a set, and what was lost with a
 process, or did not fit in while the database was away, is written after a later pass. So memory stays small,
 and nothing on the reconcile's path waits for a database.
@@ -109,7 +109,7 @@ class Watch(Protocol):
         """So many events are durable; the oldest of them had waited that many seconds."""
 
     def dropped(self) -> None:
-        """An event did not fit in; a later pass will tell it again."""
+        """An event did not fit in; a later pass will record it again."""
 
     def away(self, reason: str) -> None:
         """The database cannot be used; empty when it can again."""
@@ -188,7 +188,7 @@ class Trail:
         return True
 
     async def record_now(self, *events: AuditEvent, patience: float = _PATIENCE) -> None:
-        """Tell of what already stands in an object's status, and return when it is durable.
+        """Record what already stands in an object's status, and return when it is durable.
 
         What follows from it (an exception becomes Active, a remediation runs) is done only after this. On
         `AuditUnavailable` nothing may follow yet; the event itself stays true, and is recorded again.
@@ -259,7 +259,7 @@ class Trail:
         self._watch.written(len(batch), lag)
 
     async def _tend(self, epoch: int, now: float) -> None:
-        """Look after what others left, and after what is too old."""
+        """Record what others left in the inbox, and drop what is too old."""
         if now >= self._drain_at:
             full = await self._store.drain(epoch, BATCH) == BATCH
             self._drain_at = now if full else now + _DRAIN_EVERY

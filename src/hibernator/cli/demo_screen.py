@@ -204,7 +204,7 @@ class Lines:
         typer.echo(f"The shop is open. To take part, in another terminal:  . {env}")
 
     def show(self, view: View) -> None:
-        """Tell what is new, and offer each command once, as soon as there is a reason to try it."""
+        """Print what is new, and offer each command once, as soon as there is a reason to try it."""
         known = view.happenings.index(self._printed) + 1 if self._printed else 0
         for one in view.happenings[known:]:
             self._printed = one

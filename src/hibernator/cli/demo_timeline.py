@@ -22,7 +22,7 @@ from hibernator.schedule.ticks import from_instant
 
 DAYS = 2  # that the live view shows
 _TWO_WEEKS = 14
-_PROGRESS = 3  # lines below it that tell how far the start is
+_PROGRESS = 3  # lines below it that show how far the start is
 _HOURS = 24
 _CAPTION = (
     Text("Two weeks of a shop, as its schedules have it, while its cluster starts:", "italic"),

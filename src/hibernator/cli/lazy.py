@@ -66,7 +66,7 @@ class LazyGroup(TyperGroup):
 
 @contextmanager
 def _readers() -> Iterator[None]:
-    """Tell who has seen enough from what went wrong. Rich ends the process by itself when it notices."""
+    """Raise `ReaderGoneError` where the output is read no further. Rich would end the process by itself."""
     try:
         yield
     except BrokenPipeError as error:

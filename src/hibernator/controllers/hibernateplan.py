@@ -267,7 +267,7 @@ class PlanReconciler(Reconciler[HibernatePlan, Seen, Decision]):
         return step
 
     async def _keep_asleep(self, plan: HibernatePlan, memory: _Memory, now: Instant) -> float:
-        """Look after what wakes by itself, while nothing else is going on."""
+        """Put to sleep again what has woken by itself, while no operation is running."""
         asleep = plan.status.current_operation is None and standing(plan.status, ()) == "Asleep"
         resting = asleep and plan.status.phase in {"Hibernated", "Error"} and not plan.spec.dry_run
         watched = {

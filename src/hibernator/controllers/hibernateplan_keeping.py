@@ -1,7 +1,7 @@
 """What a process holds of the restore data of a plan: read when it must be, kept true, and dropped last.
 
-It is read again when the watch tells that it was written to by others. What was deleted by hand is written
-anew from the marks of the sleepers.
+It is read again when the watch shows that others have written to it. What was deleted by hand is written
+again from the marks of the sleepers.
 """
 
 from collections.abc import Mapping

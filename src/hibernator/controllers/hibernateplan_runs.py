@@ -1,7 +1,7 @@
 """Work on one target, in slices: what a process remembers between them only saves it work.
 
-A slice ends after so many items, so that the status can tell how far it is and the schedule can change its
-mind. A process that comes after a crash begins the attempt again; whatever was done is found done.
+A slice ends after so many items, so that the status can show its progress and the schedule can turn it
+round. A process that comes after a crash begins the attempt again; whatever was done is found done.
 """
 
 import asyncio
@@ -110,7 +110,7 @@ class Runner:
         return Outcome(state="done", items=items, message=message, saving=saving)
 
     async def recover(self, job: Job, stored: dict[str, Stored]) -> None:
-        """Write the restore data of a target anew: from the marks of what sleeps, and of what is awake.
+        """Write the restore data of a target again: from the marks of what sleeps, and of what is awake.
 
         A write of the sleep may still be on its way to what is awake. It is woken like the sleepers, so that
         such a write fails.

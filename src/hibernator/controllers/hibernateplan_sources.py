@@ -148,7 +148,7 @@ class ConnectorUse:
 
 
 class PlanExceptions:
-    """The exceptions of a plan. Make it before the controller, so that it hears of each change first.
+    """The exceptions of a plan. Make it before the controller, so that it sees each change first.
 
     One that is active and was changed goes on as it was, until it is decided whether it stays active: a
     policy may not let it, or people may have to agree first.

@@ -118,7 +118,7 @@ class Measurements:
         self._tell: Callable[[Key], None] = lambda _key: None
 
     def connect(self, *, ask: Callable[[Key], None], tell: Callable[[Key], None]) -> None:
-        """Say how to have a number read, and whom to tell that there is a new one."""
+        """Set how a number is read, and what to call when there is a new one."""
         self._ask, self._tell = ask, tell
 
     def latest(self, key: Key, query: PrometheusQuery) -> Reading | None:

@@ -52,7 +52,7 @@ _WAITS = frozenset({"AnotherActive", "QuotaExceeded"})
 
 
 class Line:
-    """The lines of all plans. Make it before the controller, so that it hears of each change first."""
+    """The lines of all plans. Make it before the controller, so that it sees each change first."""
 
     def __init__(self, exceptions: Store[ScheduleException]) -> None:
         self._exceptions = exceptions

@@ -153,7 +153,7 @@ class Strays:
         return frozenset(targets.union(self._staying.targets(plan, stored, now)))
 
     def forget(self, plan: HibernatePlan, strays: Collection[Stray]) -> None:
-        """They were dealt with; if in vain, the next sweep finds them again."""
+        """They were woken; where that failed, the next sweep finds them again."""
         key = Key(plan.metadata.namespace, plan.metadata.name)
         self._keep(key, [one for one in self._found.get(key, ()) if one not in strays])
 

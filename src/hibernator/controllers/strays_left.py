@@ -5,7 +5,7 @@ cluster: what sleeps for a plan of our own cluster, and that plan is not there, 
 for it, because nothing else tells any more where to look. What was found stands in the status of its
 connector.
 
-It is only told. A plan that is created anew under the same name, and with a target of the same type that
+It is only reported. A plan that is created again under the same name, and with a target of the same type that
 leads to the same place, wakes it.
 """
 
@@ -30,7 +30,7 @@ from hibernator.kube.cache import Cache
 from hibernator.kube.clock import Clock
 
 _TYPES: Final = {"aws": ("ec2", "asg", "rds"), "gcp": ("cloudsql",)}  # that bear marks
-_LONGEST_PLAN, _LONGEST_ITEM, _LONGEST_TARGET = 317, 512, 63  # whoever may write tags writes anything
+_LONGEST_PLAN, _LONGEST_ITEM, _LONGEST_TARGET = 317, 512, 63  # anyone who may write tags can write anything
 _LAST_CYCLE: Final = 2**53
 
 log = structlog.get_logger(__name__)

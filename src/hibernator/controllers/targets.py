@@ -208,7 +208,7 @@ class Targets:
         )
 
     def before(self, target: Target) -> Before | None:
-        """What a scaler noted down on the autoscaler of a target, if it ever set it."""
+        """What a scaler recorded on the autoscaler of a target, if it ever set it."""
         found = next(self._autoscaling(target), None)
         return read_before(found.metadata.annotations) if found else None
 

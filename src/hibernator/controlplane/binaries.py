@@ -24,7 +24,7 @@ _VERSION_DEADLINE = 60  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Binaries:
-    """Where each binary is, and what kwok is to be told if it is among them."""
+    """Where each binary is, and the configuration of kwok if it is among them."""
 
     paths: Mapping[str, Path]
     stages: Path | None = None

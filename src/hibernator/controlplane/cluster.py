@@ -202,7 +202,7 @@ def running(
     """A control plane for the length of a `with` block, also if that is ended by a SIGKILL.
 
     Unless `hurried`, Kubernetes' own controllers keep to the rates that they have in a cluster that people
-    run: then they take minutes to follow what thousands of Deployments are told at once.
+    run: then they take minutes to follow what is written to thousands of Deployments at once.
     """
     reader, writer = os.pipe()
     try:

@@ -1,4 +1,4 @@
-"""What each process of a control plane is told: its command line and the files that it reads.
+"""Each process of a control plane: its command line and the files that it reads.
 
 Paths are relative to the control plane's directory, where every process runs; so the unix sockets of etcd
 stay below the 108 bytes that the kernel allows, wherever the directory lies. etcd listens on nothing else:
@@ -26,7 +26,7 @@ KWOK = "kwok"
 _ETCD_CLIENTS = "unix://etcd:0"
 _ETCD_PEERS = "unix://etcd-peers:0"
 
-# These look after machines and load balancers of a cloud, of which there are none.
+# These manage machines and load balancers of a cloud, of which there are none.
 _CONTROLLERS = "*,-nodeipam,-service-lb-controller,-cloud-node-lifecycle-controller"
 
 _WRITES = ["create", "update", "patch", "delete", "deletecollection"]

@@ -11,7 +11,7 @@ from typing import Self
 
 
 class FileLock:
-    """An exclusive lock on a file that may be removed and made anew while others wait for it."""
+    """An exclusive lock on a file that may be removed and made again while others wait for it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

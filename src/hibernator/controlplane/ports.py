@@ -1,4 +1,4 @@
-"""A port for a server that is told its port before it starts.
+"""A free port, for a server that must know its port before it starts.
 
 Ports that the kernel hands out by itself (`bind` to 0, or an outgoing connection) come from the ephemeral
 range. A port from that range which is free now may belong to someone's connection a moment later; one from
@@ -13,7 +13,7 @@ from typing import Final
 from hibernator.controlplane.errors import ControlPlaneError
 
 _LOWEST: Final = 20_000
-_EPHEMERAL: Final = 32_768  # where Linux begins, unless it is told otherwise
+_EPHEMERAL: Final = 32_768  # where Linux begins, unless it is configured otherwise
 _RANGE: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
 _ATTEMPTS: Final = 100
 

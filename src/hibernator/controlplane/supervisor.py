@@ -43,7 +43,7 @@ class _StopAsked(Exception):  # noqa: N818 -- not an error
     """A signal, or the end of the owner."""
 
 
-class _ProcessEnded(Exception):  # noqa: N818 -- told to people as a ControlPlaneError
+class _ProcessEnded(Exception):  # noqa: N818 -- people see a ControlPlaneError
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.name = name
@@ -202,7 +202,7 @@ def _live(spec: Spec, reports: FileIO) -> None:
     def report(what: Report) -> None:
         if reports.closed:
             return
-        with contextlib.suppress(BrokenPipeError):  # the owner is gone; the end of the input tells it too
+        with contextlib.suppress(BrokenPipeError):  # the owner is gone; the end of the input says so too
             reports.write(msgspec.json.encode(what) + b"\n")
         if isinstance(what, Ready | Failed):
             reports.close()

@@ -23,7 +23,7 @@ OLDEST_GO = (1, 26)
 
 _BASE = (ETCD, API_SERVER, CONTROLLER_MANAGER, KUBECTL)
 _FOR_NODES = (SCHEDULER, KWOK)
-# What kwok is told to do with nodes and Pods; one file, kept next to the binaries.
+# What kwok does with nodes and Pods; one file, kept next to the binaries.
 STAGES = "kwok-stages.yaml"
 
 
@@ -41,7 +41,7 @@ class Module:
 
     @property
     def tag_flags(self) -> tuple[str, ...]:
-        """What the go command is told of the tags."""
+        """What the go command gets of the tags."""
         return ("-tags", ",".join(self.tags)) if self.tags else ()
 
 

@@ -142,7 +142,7 @@ def _story(analysis: AIAnalysis) -> Iterator[News]:
 
 
 def _journaled(seen: Seen, status: AIAnalysisStatus, now: Instant) -> AIAnalysisStatus:
-    """The new status with what it tells of."""
+    """The new status, with the journal and the notices of what changed."""
     analysis, before = seen.analysis, seen.analysis.status
     owner = controller_of(analysis)
     after = replace(status, adopted_by=owner.uid if owner else status.adopted_by)
@@ -178,7 +178,7 @@ def _adoption(analysis: AIAnalysis, before: AIAnalysisStatus, after: AIAnalysisS
     owner = controller_of(analysis)
     if owner is None or before.adopted_by == after.adopted_by:
         return
-    # Of one from before there was a journal no one knows when: a time of today would tell it as news.
+    # Of one from before there was a journal no one knows when: a time of today would make it news.
     is_old = before.observed_generation is not None and not before.journal
     at = created_at(analysis.metadata) if is_old else None
     yield News("adopted", data={"remediation": owner.name}, at=at, identity=(owner.uid,))

@@ -304,7 +304,7 @@ def _seated(
 ) -> dict[Seat, tuple[Vote, Person]]:
     """The places of a group, each with the vote that fills it and as whom it speaks.
 
-    Those who are asked there speak as themselves, all others as somebody whose deputy they are.
+    Those who are asked there speak as themselves, all others as the person whose deputy they are.
     """
     given = [vote for vote in votes if vote.verdict == "approve"]
     own = [vote for vote in given if _open_to(vote, vote.by, places)]

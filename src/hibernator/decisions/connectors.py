@@ -52,7 +52,7 @@ def connectors_of(plan: HibernatePlan) -> Iterator[Name]:
 
 
 def not_lent(name: Name, to: str) -> tuple[str, str]:
-    """What is wrong, and the fix. It does not tell whether the connector exists."""
+    """What is wrong, and the fix. It does not reveal whether the connector exists."""
     kind, namespace, called = name
     return (
         f"there is no {kind} {called} in the namespace {namespace} that the namespace {to} may use",
@@ -140,7 +140,7 @@ class Seen(Generic[Lent]):
 
     found: Lent
     tried: Tried
-    strays: tuple[Stray, ...] | None = None  # None while nobody has looked
+    strays: tuple[Stray, ...] | None = None  # None while they are not known
     recorded: frozenset[int] = frozenset()  # what of the journal the audit trail has
     jitter: float = 1.0  # around 1: spreads the tries of many connectors
 

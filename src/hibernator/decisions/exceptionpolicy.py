@@ -1,7 +1,7 @@
 """What the ExceptionPolicies ask of an exception: who must agree, and what is not allowed at all.
 
 Each policy that matches adds a demand of its own, and all demands must be met. Nothing that one policy says
-weakens another, so that their order means nothing and one more policy never lets more through. A policy that
+weakens another, so their order means nothing and one more policy never allows more. A policy that
 cannot be read holds what it is about, with a sentence that says why.
 """
 

@@ -141,7 +141,7 @@ def freezes(
         if found is None:
             continue
         at, end = found
-        is_now = at == _ticks(now)  # told by the end, which stands still
+        is_now = at == _ticks(now)  # `at` is the end, which does not move
         yield index, freeze, f"before {_iso(end)}" if is_now else f"at {_iso(at)}"
 
 

@@ -202,7 +202,7 @@ def _again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> tuple[str, 
 def _due(seen: Seen, status: HibernatePlanStatus, now: Instant) -> tuple[str, ...]:
     """Of a sleeping plan, the targets of which something falls asleep later or is woken sooner than the rest.
 
-    Not those that failed: they would fail again, at once and for ever. And not one look after the other: who
+    Not those that failed: they would fail again, at once and for ever. And not again at once: a user who
     may edit one workload could keep a plan of many namespaces busy with its annotation.
     """
     rested = _rested_at(status)
@@ -240,14 +240,14 @@ def _without_removed(seen: Seen, status: HibernatePlanStatus) -> HibernatePlanSt
 
 
 def _advance(seen: Seen, status: HibernatePlanStatus, now: Instant) -> HibernatePlanStatus:
-    """Start the targets whose turn has come, call off those whose turn never comes, or end it."""
+    """Start the targets whose turn has come, abort those that cannot start, or finish the operation."""
     spec, strategy = seen.plan.spec, seen.plan.spec.execution.strategy
     names = [target.name for target in spec.targets]
     others = [target.name for target in status.targets if target.name not in names]
     wakes = status.current_operation == "Wake"
     turns = order(names, strategy, backwards=wakes, others=others)
     known = states(status)
-    known |= _called_off(seen, status, wakes=wakes, now=now)
+    known |= _aborted(seen, status, wakes=wakes, now=now)
     if wakes or not _stops(seen, known.values()):
         for name in startable(turns, known, now):
             known[name] = started(known[name], now)
@@ -255,7 +255,7 @@ def _advance(seen: Seen, status: HibernatePlanStatus, now: Instant) -> Hibernate
     return finish(status, now) if all(target.state in OVER for target in known.values()) else status
 
 
-def _called_off(
+def _aborted(
     seen: Seen, status: HibernatePlanStatus, *, wakes: bool, now: Instant
 ) -> dict[str, TargetStatus]:
     """A failure in Strict ends a sleep. A waking goes on with all that do not depend on what failed."""

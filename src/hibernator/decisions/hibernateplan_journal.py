@@ -30,7 +30,7 @@ _ENDED: Final[Mapping[str, str]] = {
 
 
 def news_of(plan: HibernatePlan, status: HibernatePlanStatus) -> Iterator[News]:
-    """What there is to tell of a new status."""
+    """The journal entries of a new status."""
     before = plan.status
     yield from spec_news(before.observed_generation, plan.metadata)
     yield from _suspension(plan, before, status)

@@ -129,7 +129,7 @@ class Kept:
 def merge(kept: Entries, found: Iterable[Item], cycle: int, identity: str = "") -> dict[str, Entry]:
     """What to keep from now on of the items that were found.
 
-    `identity` is what tells a thing from another of the same key, by its name in the restore documents.
+    `identity` distinguishes a thing from another of the same key, by its name in the restore documents.
     """
     return {item.key: _entry(kept.get(item.key), item, cycle, identity) for item in found}
 
@@ -167,7 +167,7 @@ def _entry(kept: Entry | None, item: Item, cycle: int, identity: str) -> Entry:
     return Entry(
         cycle=cycle,
         was=dict(item.restore),
-        cpu_cores=float(item.saving.cpu_cores),  # as it is read back, so that nothing is written anew
+        cpu_cores=float(item.saving.cpu_cores),  # as it is read back, so that nothing is written again
         memory_gib=float(item.saving.memory_gib),
         nodes=float(item.saving.nodes),
         machines={name: float(number) for name, number in item.saving.machines.items()},

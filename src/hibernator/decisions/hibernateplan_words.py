@@ -1,4 +1,4 @@
-"""What a plan tells of itself: its phase, its conditions, and an event for each thing that became of it."""
+"""What a plan reports: its phase, its conditions, and an Event for each transition."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -76,7 +76,7 @@ def journal_or(journal: Sequence[Transition], story: Iterable[News]) -> tuple[Tr
 
 
 def spec_news(before: int | None, metadata: ObjectMeta) -> Iterator[News]:
-    """From the generation that the status speaks about to that of the object."""
+    """From the observed generation to that of the object."""
     if before is None:
         yield News("created", data={"generation": metadata.generation, **by_user(author(metadata, 1))})
     yield from change_news(before, metadata)

@@ -1,4 +1,4 @@
-"""Who speaks as whom, in which place: as many places as can be filled, whoever came first.
+"""Who speaks as whom, in which place: as many places as can be filled, in any order of decisions.
 
 A maximum flow from speakers through people to places, in which no one and nothing is used twice.
 """

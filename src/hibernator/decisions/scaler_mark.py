@@ -1,4 +1,4 @@
-"""What a scaler leaves on what it scales, in the write that does it: who, the how-manieth time, and why.
+"""What a scaler leaves on what it scales, in the write that does it: who, a counter, and why.
 
 The target is written before the status. Should the process die in between, the mark is what the next one
 tells the scaling from, however much has happened since. Without it no one could say afterwards whether the
@@ -53,7 +53,7 @@ def read_mark(annotations: Mapping[str, str]) -> Mark | None:
 
 
 def newest(marks: Iterable[Mark | None], scaler: str, recorded: int) -> Mark | None:
-    """The last mark of this scaler that its status does not tell of yet."""
+    """The last mark of this scaler that its status does not record yet."""
     mine = [mark for mark in marks if mark and mark.scaler == scaler and mark.number > recorded]
     return max(mine, key=lambda mark: mark.number, default=None)
 
@@ -72,7 +72,7 @@ class Before(Model):
 
 
 def read_before(annotations: Mapping[str, str]) -> Before | None:
-    """What was noted down, unless there is nothing or someone has spoiled it."""
+    """What was recorded, unless there is nothing or someone has spoiled it."""
     if not (text := annotations.get(BEFORE)):
         return None
     try:

@@ -73,7 +73,7 @@ def paused_at(text: str) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patch:
-    """One write: a merge patch that holds only for the version that was read."""
+    """One write: a merge patch with the version that was read as precondition."""
 
     place: ObjectRef
     body: Mapping[str, Any] = field(hash=False)

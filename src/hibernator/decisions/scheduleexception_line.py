@@ -80,7 +80,7 @@ def conflict(one: ScheduleExceptionSpec, other: ScheduleExceptionSpec, plan: Hib
     try:
         zone_of(timezone)
     except ScheduleError:
-        timezone = "UTC"  # nothing bends such a plan, until it is corrected and all this is looked at again
+        timezone = "UTC"  # nothing overrides such a plan until it is corrected and all this is decided again
     return overlap(one, other, timezone)
 
 

@@ -41,7 +41,7 @@ def spec_hash(spec: ScheduleExceptionSpec) -> str:
 
 
 def requester(exception: ScheduleException) -> str:
-    """Who asked for it; what was first noted down stays."""
+    """Who asked for it; the first stamp stays."""
     return exception.status.requested_by or exception.metadata.annotations.get(REQUESTED_BY, "")
 
 
@@ -148,7 +148,7 @@ def votes_of(
 
 
 def settled(exception: ScheduleException) -> Outcome | None:
-    """How the approval ended, as it was noted down; nothing that is said later changes it."""
+    """How the approval ended, as the status records it; nothing that is said later changes it."""
     state = exception.status.approval_state
     if state is None or state == "Pending":
         return None

@@ -151,7 +151,7 @@ def journaled(
     recorded: Collection[int],
     now: Instant,
 ) -> ScheduleExceptionStatus:
-    """The new status with what it tells of."""
+    """The new status, with the journal and the notices of what changed."""
     before = exception.status
     news = (*change_news(before.observed_generation, exception.metadata), *news)
     return replace(status, journal=noted(before.journal, news, recorded, now, story=_story(before)))

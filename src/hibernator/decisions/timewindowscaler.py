@@ -1,9 +1,9 @@
 """What a TimeWindowScaler does now: the twelve steps of its design as one pure function.
 
 The target is written first and the status trails it by a moment, so that a boundary which thousands of
-scalers cross together is over as soon as the last target is patched, and so that one status write tells the
-end of a transition instead of each of its steps. Nothing is lost by a crash in between: the target bears a
-mark of the scaling that the status does not tell of yet, and the next pass tells it.
+scalers cross together is over as soon as the last target is patched, and so that one status write records
+the end of a transition instead of each of its steps. Nothing is lost by a crash in between: the target bears
+a mark of a scaling that the status does not record yet, and the next pass records it.
 """
 
 import math
@@ -276,7 +276,7 @@ def _mark(case: Case, number: int, now: Instant, *, old: int | None = None) -> M
 
 
 def _scaling(case: Case, now: Instant) -> Mark | None:
-    """The scaling that this status is the first to tell of."""
+    """The scaling that this status is the first to record."""
     seen, status = case.seen, case.seen.scaler.status
     if seen.mark or not (seen.wrote_at or is_unrecorded(case)):
         return seen.mark

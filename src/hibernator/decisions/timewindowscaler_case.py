@@ -76,7 +76,7 @@ class Seen:
     )
     sets: tuple[tuple[Instant, int], ...] = ()  # when this process last set the target, and to what
     settling: int = 0  # how many other targets have yet to follow what this process wrote
-    mark: Mark | None = None  # what the target bears of a scaling that the status does not tell of yet
+    mark: Mark | None = None  # the mark on the target of a scaling that the status does not record yet
     recorded: frozenset[int] = frozenset()  # what of the journal the audit trail has
     jitter: float = 0.0  # drawn from [0, 1)
     pace: Pace = field(default_factory=Pace)
@@ -184,7 +184,7 @@ def drifted(case: Case) -> bool:
 def is_unrecorded(case: Case) -> bool:
     """Whether a target that can bear no mark went to a new number that is in no record.
 
-    Someone may have set the very number by hand just before the boundary; then this tells of one scaling
+    Someone may have set the very number by hand just before the boundary; then this records one scaling
     too many, which is better than one too few.
     """
     seen, effective = case.seen, case.seen.scaler.status.effective_replicas
@@ -203,7 +203,7 @@ def journaled(
     now: Instant,
     *more: News,
 ) -> TimeWindowScalerStatus:
-    """The new status with all that it tells of; `more` is what cannot be seen from the two statuses."""
+    """The new status, with its journal and notices; `more` is what cannot be seen from the two statuses."""
     before = scaler.status
     news = (
         *spec_news(before.observed_generation, scaler.metadata),

@@ -29,7 +29,7 @@ def scaled(case: Case) -> Notice[EventReason]:
 
 
 def unreported(case: Case) -> Iterator[Notice[EventReason]]:
-    """A transition that was written by a process which did not live to tell it."""
+    """A transition whose process ended between the write of it and the notice."""
     mark, before = case.seen.mark, case.seen.scaler.status.effective_replicas
     old, new = (mark.old, mark.new) if mark else (before, case.hold.effective)
     if old is not None and case.seen.wrote_at is None and (mark or (case.reached and is_unrecorded(case))):

@@ -141,7 +141,7 @@ class DemoProvider:
         if not hmac.compare_digest(grant.challenge.encode(), challenge(sent.get("code_verifier", ""))):
             return _refused("invalid_grant")
         answer = {
-            "access_token": secrets.token_urlsafe(32),  # good for nothing: there is no userinfo
+            "access_token": secrets.token_urlsafe(32),  # not used: there is no userinfo
             "token_type": "Bearer",
             "expires_in": _TOKEN_LASTS,
             "id_token": self._id_token(grant),

@@ -20,7 +20,7 @@ from hibernator.kube.clock import Clock
 
 _OURS: Final = "reportingComponent=hibernator"  # Kubernetes itself tells much that is not of this scene
 _KEPT: Final = 200
-_ECHO: Final = 4  # what was said so few lines ago is not said again: several objects tell of one thing
+_ECHO: Final = 4  # what was said so few lines ago is not said again: several objects report the same thing
 _BY_PEOPLE: Final = {
     "requested": "asks for it",
     "approved": "agrees",
@@ -100,7 +100,7 @@ class Watching:
         return request.spec.ai_analysis_ref.name if request else about.name
 
     def _plan_changed(self, old: HibernatePlan | None, new: HibernatePlan | None) -> None:
-        """Events tell when everything is asleep; here each step of the order is shown, too."""
+        """Events say when everything is asleep; here each step of the order is shown, too."""
         if old is None or new is None:
             return
         operation = new.status.current_operation or old.status.current_operation

@@ -5,7 +5,7 @@ then take the mark off. A mark alone does not say that the thing sleeps, and eac
 
 Accounts are shared by clusters, in which plans may have the same name. So what sleeps for a plan is looked
 for by the plan's uid. The name is enough where the plan covers the thing anyway: a plan that was created
-anew goes on with what its predecessor has put to sleep.
+again goes on with what its predecessor has put to sleep.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -46,7 +46,7 @@ def borne(tags: Collection[str]) -> list[str]:
 
 
 def of_cluster(found: Iterable[Marked], cluster: str) -> tuple[Marked, ...]:
-    """Those that plans of one cluster have put to sleep; without an id of it nobody knows."""
+    """Those that plans of one cluster have put to sleep; without an id of it that is not known."""
     return tuple(one for one in found if cluster and one.mark.cluster == cluster)
 
 

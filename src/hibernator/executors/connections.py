@@ -1,4 +1,4 @@
-"""What is open towards clouds and clusters: opened once, and anew when what it was made from has changed.
+"""What is open towards clouds and clusters: opened once, and again when what it was made from has changed.
 
 What could not be opened is not tried again for a moment: a target may have hundreds of items, and if each of
 them waited for its own answer from no one, the attempt would never end.

@@ -1,7 +1,7 @@
 """A write to an API server, repeated until it is known to have happened or not to be needed.
 
 A conflict, a lost answer and an error of the server have the same cure: read the object again, and decide
-anew what is left to do. Only when that failed several times in a row does it cost the target an attempt.
+again what is left to do. Only when that failed several times in a row does it cost the target an attempt.
 """
 
 import asyncio

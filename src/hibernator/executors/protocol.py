@@ -2,7 +2,7 @@
 
 The order in which a plan uses this is what makes a crash harmless:
 
-1. `discover` tells what there is and, of everything that is awake, what is needed to wake it again.
+1. `discover` returns what there is and, of everything that is awake, what is needed to wake it again.
 2. The plan writes that down durably. Only then is anything touched, and what is written is not replaced by
    the state of a sleeping thing.
 3. `sleep` writes the same into the thing itself, in the write that puts it to sleep, where the thing can
@@ -129,7 +129,7 @@ class Job:
 class Marked:
     """A thing at a cloud that bears a mark, of whichever plan."""
 
-    item: Item  # as `asleep` tells it
+    item: Item  # as `asleep` returns it
     mark: Mark
     asleep: bool  # a mark alone does not say so
 
@@ -174,7 +174,7 @@ def check_count(found: int) -> None:
 class Executor(ABC):
     """One kind of target. Holds no state about targets, so that any replica goes on where another stopped."""
 
-    #: The field of a restore document that tells a thing from another of the same key; empty: the key does.
+    #: The field of a restore document that distinguishes things of one key; empty: the key does.
     identity: ClassVar[str] = ""
 
     #: How long its things usually need at most to come to rest.

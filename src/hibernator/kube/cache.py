@@ -50,7 +50,7 @@ class Cache(Store[T]):
 
     @property
     def trouble(self) -> str:
-        """Why the API server does not tell what there is, in its own words; empty when it does."""
+        """Why the API server refuses to list, in its own words; empty when it does not."""
         return self._reflector.trouble
 
     async def wait_synced(self) -> None:
@@ -59,11 +59,11 @@ class Cache(Store[T]):
         await self._reflector.trusted.wait()
 
     def relist(self) -> None:
-        """Read everything anew: the API server was set back to an older state."""
+        """Read everything again: the API server was set back to an older state."""
         self._reflector.relist()
 
     def silent_for(self) -> float:
-        """Seconds since the API server was last heard of; in a healthy cluster little more than a minute."""
+        """Seconds since the API server last answered; in a healthy cluster little more than a minute."""
         return steady() - self._reflector.contact
 
     async def run(self) -> None:

@@ -112,7 +112,7 @@ class Child:
     async def _end(self, patience: float = 0.0) -> int | None:
         """See the process off; returns what it ended with, if there was one.
 
-        One that is about to end by itself is given the time for it, so that the code tells of what.
+        One that is about to end by itself is given the time for it, so that the exit code says why.
         """
         process, self._process = self._process, None
         if process is None:

@@ -182,7 +182,7 @@ class Client:
                 yield _decode(wire(kind), lines, call)
 
     async def create(self, kind: Kind[T], body: Mapping[str, Any] | Object, namespace: str = "") -> T:
-        """Make an object. With a name that only we give, `AlreadyExists` tells that it was made before."""
+        """Make an object. With a name that only we give, `AlreadyExists` means that it was made before."""
         document = _document(kind, body)
         namespace = namespace or document["metadata"].get("namespace", "")
         return await self._send(kind, "create", "POST", _path(kind, namespace, new=True), document)
@@ -281,7 +281,7 @@ class Client:
         return msgspec.json.decode(await self._open.send(call), type=_Review).status.allowed
 
     async def caller(self, token: str) -> Caller | None:
-        """Ask the cluster whose token this is; None where it is good for nothing."""
+        """Ask the cluster whose token this is; None where it is not valid."""
         body = msgspec.json.encode({"spec": {"token": token}})
         resource = "tokenreviews.authentication.k8s.io"
         answer = await self._open.send(Call("review", resource, "POST", _TOKENS, {}, body))

@@ -30,7 +30,7 @@ def steady() -> float:
 
 
 class Timer(Protocol):
-    """A call that has been asked for and may still be called off."""
+    """A scheduled call that can be cancelled."""
 
     def cancel(self) -> None: ...
 
@@ -125,7 +125,7 @@ class _LoopTimer:
 async def tell_when_set(clock: Clock, tell: Callable[[], object], *, every: float = _BETWEEN_LOOKS) -> None:
     """Call back whenever someone has set the clock, or it went wrong by so much little by little.
 
-    Waits are counted in seconds that pass. What waits for a time of day must then count anew, or is late
+    Waits are counted in seconds that pass. What waits for a time of day must then count again, or is late
     by as much as the clock was put forward.
     """
     known = _began(clock)

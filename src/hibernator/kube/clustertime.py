@@ -1,4 +1,4 @@
-"""What time it is in a cluster: now, unless a demo has its own clock, told by a file beside its kubeconfig.
+"""What time it is in a cluster: now, or by the clock of a demo, which a file beside its kubeconfig describes.
 
 So what a command reads as now belongs to the cluster that it talks to. Elsewhere, and once the demo is over,
 no such file is there, and now is now.

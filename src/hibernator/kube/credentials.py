@@ -1,7 +1,7 @@
 """What lets a request in: where to, with which certificates, in whose name.
 
 Everything here can change while the process runs. Tokens of pods are replaced every hour, certificates of
-nodes every year, and a plugin's answer expires. So a request asks for its `Access` anew each time, which
+nodes every year, and a plugin's answer expires. So a request asks for its `Access` again each time, which
 costs nothing while nothing has changed, and after a 401 everything is loaded afresh once.
 """
 

@@ -1,4 +1,4 @@
-"""Which replica leads: a Lease in the API server, looked after by the rules of `kube.lease`.
+"""Which replica leads: a Lease in the API server, renewed by the rules of `kube.lease`.
 
     await elector.acquire()      # returns once this replica leads
     await elector.hold()         # renews, and ends only by raising LeaseLostError
@@ -45,7 +45,7 @@ _LONGEST_NAP: Final = 0.5
 
 
 class Watchdog:
-    """Watches from `start` to `stop` that the moment told by `over_at` is not reached."""
+    """Watches from `start` to `stop` that the moment which `over_at` returns is not reached."""
 
     def __init__(self, over_at: Callable[[], float]) -> None:
         self._over_at = over_at

@@ -1,6 +1,6 @@
 """What the API server can answer instead of what was asked, typed by what happens next.
 
-A caller never looks at status codes. It catches the class that tells it what to do: read again (`Conflict`),
+A caller never looks at status codes. It catches the class that says what to do: read again (`Conflict`),
 list again (`Gone`), wait (`Throttled`, `Unavailable`), tell the user (`Invalid`, `Forbidden`), or be content
 (`NotFound` on a deletion, `AlreadyExists` on a creation by a name that only we give).
 """
@@ -52,7 +52,7 @@ class AlreadyExists(ApiError):
 
 
 class Conflict(ApiError):
-    """It is no longer what the precondition said: read it again and decide anew."""
+    """It is no longer what the precondition said: read it again and decide again."""
 
 
 class Gone(ApiError):

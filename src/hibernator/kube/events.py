@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 
 _COMPONENT: Final = "hibernator"
 _WAITING: Final = 10_000  # events that wait to be written; a boundary that thousands cross makes as many
-_REMEMBERED: Final = 4_096  # Events and objects that are remembered, the ones last heard of
+_REMEMBERED: Final = 4_096  # Events and objects that are remembered, the most recent ones
 # As in client-go: an object may have this many events at a time, and one more every so many seconds.
 _BURST: Final = 25
 _REFILL: Final = 300.0

@@ -151,7 +151,7 @@ def _check(program: ExecConfig) -> None:
 
 
 def _info(program: ExecConfig, cluster: Cluster, authority: bytes, *, interactive: bool) -> str:
-    """What the program is told: whether a person is there and, if it asks, which cluster it is for."""
+    """What the program gets: whether a person is there and, if it asks, which cluster it is for."""
     spec: dict[str, Any] = {"interactive": interactive}
     if program.provide_cluster_info:
         config = [each.extension for each in cluster.extensions or () if each.name == f"{_GROUP}/exec"]

@@ -38,7 +38,7 @@ from hibernator.kube.store import order
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How long a lease lasts, for how long its holder relies on it, and how often it is looked after."""
+    """How long a lease lasts, for how long its holder relies on it, and how often it is renewed."""
 
     duration: float = 15.0
     renew_deadline: float = 10.0

@@ -8,7 +8,7 @@ more, so that each reconcile ends at its next one; write what waits to be writte
 only then stop the rest. The lease is given back as soon as no reconcile runs. If one had to be cut short, it
 is not: its last write must be over before another replica leads, and the lease's own end sees to that.
 
-When the API server turns out to have been set back to an older state, every cache reads everything anew. A
+When the API server turns out to have been set back to an older state, every cache reads everything again. A
 replica that leads ends and starts afresh, because what it has in hand rests on what never was.
 """
 

@@ -5,11 +5,11 @@ takes it, and *taken* until that worker is done; a key that becomes dirty while 
 end. So no change is missed, and a thousand changes in a row cost one look.
 
 Later looks live in one heap behind one timer: no task and no timer per object. Of two moments asked for the
-earlier wins, and a look that begins forgets the one still to come, because each look says anew when it wants
+earlier wins, and a look that begins forgets the one still to come, because each look says again when it wants
 the next. (client-go would keep it and look once more for nothing.)
 
 What can wait a little is added as such, and lets others by who came up to a second later: what has to be
-written now goes before what only tells of it. After that second it waits like any other.
+written now goes before what only reports it. After that second it waits like any other.
 
 Namespaces take turns. Anyone who fills a queue with a thousand keys of one namespace makes no one wait in
 another: its next key goes next. A key waits for as many others as there are namespaces, times its place among

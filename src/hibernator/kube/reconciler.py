@@ -141,8 +141,8 @@ class Pass(Generic[T, S, D]):
 
 
 class Reconciler(ABC, Generic[T, S, D]):
-    # Notices go out with a new status. Where they tell of what is the case, they go out on every pass, but
-    # the same not again within so many seconds.
+    # None: notices are emitted with a new status. Otherwise they describe the current state and are emitted
+    # on every pass, the same one at most once in so many seconds.
     QUIET: ClassVar[float | None] = None
 
     def __init__(self, parts: Parts[T], decide: Callable[[S, Instant], D]) -> None:

@@ -42,7 +42,7 @@ class ReflectorTuning:
     """How a reflector goes about it. The seconds are real ones: they guard against peers that hang."""
 
     page: int = 500
-    watch: tuple[float, float] = (300.0, 600.0)  # how long a watch lasts, drawn anew for each
+    watch: tuple[float, float] = (300.0, 600.0)  # how long a watch lasts, drawn again for each
     silence: float = 90.0  # after which a watch counts as dead; bookmarks come every minute
     short: float = 1.0  # a watch that ends sooner, with nothing seen, counts as a failure
     first_wait: float = 0.1
@@ -66,7 +66,7 @@ class Reflector(Generic[T]):
     ) -> None:
         self.synced = asyncio.Event()
         self.trusted = asyncio.Event()  # cleared from a doubt to the list that settles it
-        self.contact = steady()  # when the API server was last heard of
+        self.contact = steady()  # when the API server last answered or sent an event
         self.trouble = ""  # what keeps the store from being up to date
         self._client = client
         self._store = store
@@ -77,7 +77,7 @@ class Reflector(Generic[T]):
         self._page = self._habits.page
         self._failures = 0
         self._older_since: float | None = None
-        self._away_since: float | None = None  # the first failure since the API server was last heard of
+        self._away_since: float | None = None  # the first failure since the last contact
         self._doubts = 0
         self._settled = 0  # how many of them are settled by a list that began later
         self._limit: asyncio.Timeout | None = None  # of the watch that runs

@@ -97,7 +97,7 @@ class _Uvicorn(uvicorn.Server):
         self._listening.set()
 
     def abandon(self) -> None:
-        """Cut what is still open: a peer that does not say goodbye must not keep us."""
+        """Cut what is still open: a peer that does not close its connection must not delay the shutdown."""
         for connection in tuple(self.server_state.connections):
             connection.transport.abort()
 

@@ -1,6 +1,6 @@
-"""Objects of one kind as last seen, with indexes and with all that want to hear of changes.
+"""Objects of one kind as last seen, with indexes and change handlers.
 
-Three sources tell of an object: lists, watch events, and the answers to our own writes. They overtake each
+Objects come from three sources: lists, watch events, and the answers to our own writes. They overtake each
 other. What decides is the version, which the API server counts up with every write: nothing here goes back to
 an older one. So no controller ever sees an object older than its own last write to it.
 
@@ -70,7 +70,7 @@ class Store(Generic[T]):
 
     @property
     def newest(self) -> int:
-        """The greatest version that was heard of; a list that begins now cannot be older."""
+        """The greatest version that was seen; a list that begins now cannot be older."""
         return max(self._seen, self._written)
 
     def get(self, namespace: str, name: str) -> T | None:
@@ -117,7 +117,7 @@ class Store(Generic[T]):
             self._offer(key, lean(obj))
 
     def saw(self, obj: T) -> None:
-        """The watch tells that the object is like this."""
+        """The watch has an event: the object is like this."""
         version = order(obj.metadata.resource_version)
         if version < self._seen:
             return
@@ -128,7 +128,7 @@ class Store(Generic[T]):
         self._offer(key, lean(obj))
 
     def saw_deletion(self, key: Key, version: int) -> None:
-        """The watch tells that the object is gone."""
+        """The watch has an event: the object is gone."""
         if version < self._seen:
             return
         self._seen = version
@@ -140,7 +140,7 @@ class Store(Generic[T]):
             self._notify(old, None)
 
     def saw_broken(self, broken: Broken) -> None:
-        """The watch tells that the object has changed into something that cannot be read.
+        """The watch has an event: the object has changed and cannot be decoded.
 
         What it was before is dropped: after a restart it would not be here either.
         """
@@ -149,17 +149,17 @@ class Store(Generic[T]):
         self._report(key, broken)
 
     def saw_nothing_until(self, version: int) -> bool:
-        """The watch tells that nothing else happened. False if it is not even that far."""
+        """The watch has a bookmark: nothing else happened. False if it is not even that far."""
         if version < self._seen:
             return False
         self._seen = version
         return True
 
     def replace(self, pages: Sequence[Page[T]], version: int, *, rewound: bool = False) -> bool:
-        """A list tells what there is at a version. False if that is older than what was seen.
+        """A list has everything that there is at a version. False if that is older than what was seen.
 
         With `rewound` it counts all the same: the API server was set back to an older state. All objects
-        change before anyone hears of it, so that no one looks into a half-made store.
+        change before any handler is called, so that no one looks into a half-made store.
         """
         if version < self._seen and not rewound:
             return False

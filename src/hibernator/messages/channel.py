@@ -28,7 +28,7 @@ class AwayError(Exception):
         self, words: str, *, everyone: bool = False, after: float | None = None, reason: str = ""
     ) -> None:
         super().__init__(words)
-        self.everyone = everyone  # whether no message would be taken now, whoever it is for
+        self.everyone = everyone  # whether no message would be taken now, for any person
         self.after = after  # the seconds to wait, where the other side said so
         self.reason = reason  # of the condition, where it is for an administrator to mend
 
@@ -81,7 +81,7 @@ class Channel(Protocol):
         """The hash of all that it would say; the same for all who are shown the same."""
 
     def renews_at(self, message_id: str) -> Instant | None:
-        """When an open question gets too old to be changed and is sent anew; None where that never is."""
+        """When an open question gets too old to be changed and is sent again; None where that never is."""
 
     def turn(self, recipient: str, about: str = "", *, is_edit: bool = False) -> float:
         """Seconds until the channel takes another message for this person; nothing is recorded until then.
@@ -98,7 +98,7 @@ class Channel(Protocol):
         """Hand it over, and return the id to record; raises RefusedError or AwayError.
 
         `again` says that it may have been handed over before without a record of it. Where the channel
-        edits, a message that is there is changed, and one that is only kept (`is_kept`) is never sent anew.
+        edits, a message that is there is changed, and one that is only kept (`is_kept`) is never sent again.
         """
 
     async def close(self, delivery: ApprovalDelivery, message_id: str) -> None:

@@ -27,7 +27,7 @@ Validity = Literal["valid", "expired", "stale", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a token is good for, and for whom it was made."""
+    """Whether a token is valid, and for whom it was made."""
 
     validity: Validity
     delivery: ApprovalDelivery | None = None

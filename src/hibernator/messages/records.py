@@ -106,7 +106,7 @@ def due(
 def _next_look(record: SentMessage, channel: Channel) -> Instant | None:
     """When an open question is shown once more although it says the same.
 
-    People delete messages, and no channel says so: writing it again each day finds out, and posts it anew.
+    People delete messages, and no channel says so: writing it again each day finds out, and posts it again.
     """
     renewal = channel.renews_at(record.id)
     if not channel.edits or not record.sent_at:
@@ -123,7 +123,7 @@ def claimed(
         record,
         attempts=1
         if record.sent_at
-        else record.attempts + 1,  # an edit is tried anew, however many went before
+        else record.attempts + 1,  # an edit is tried again, however many went before
         sent_at=None,
         next_attempt_at=whole_second(now.add(seconds=CLAIM_SECONDS)),
     )

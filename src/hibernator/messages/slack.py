@@ -170,7 +170,7 @@ class Slack:
             await self._change(place, shown, mark)
 
     async def _retire(self, place: Place, letter: Letter) -> None:
-        """Leave no second question behind one that was asked anew; not everywhere can it still be changed."""
+        """Leave no second question behind one that was asked again, where it can still be changed."""
         with suppress(RefusedError, AwayError):
             await self._change(place, asked_anew(letter), f"{place.ts}.old")
 

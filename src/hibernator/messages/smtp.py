@@ -163,7 +163,7 @@ class Smtp:
 
 
 async def _take_leave(connection: aiosmtplib.SMTP) -> None:
-    """Say goodbye, without waiting long for the answer: other mails do."""
+    """Send QUIT, without waiting long for the answer: other mails are waiting."""
     with suppress(aiosmtplib.SMTPException, OSError):
         await connection.quit(timeout=_GOODBYE)
     connection.close()

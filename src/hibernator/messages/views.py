@@ -18,7 +18,7 @@ from hibernator.messages.conversation import Asked, Conversation, End
 
 _LAST_HOUR: Final = 3600.0
 _SHORTEST: Final = 2 * _LAST_HOUR  # of a request that has two reminders: half time comes before the last hour
-# Who never got a message about a request hears of its end only while that is news.
+# A person who never got a message about a request is sent its end only while that is news.
 _NEWS: Final = 24 * 3600.0
 
 

@@ -1,4 +1,4 @@
-"""What happens only because time passes, which no audit event tells of. Pure.
+"""What happens only because time passes, without an audit event. Pure.
 
 Each has a moment at which it is due, and an id that follows from the object and that moment. What is due
 between two looks is sent; where the last look stands is in the status beside the cursor.

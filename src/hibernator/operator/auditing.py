@@ -1,4 +1,4 @@
-"""The audit trail in the operator: what it tells of itself as metrics, and how it is left at the end."""
+"""The audit trail in the operator: its metrics, and how it is closed at the end."""
 
 import asyncio
 from typing import Final
@@ -84,7 +84,7 @@ class Sealing:
 
 
 def rewound(now: Instant) -> AuditEvent:
-    """Tell that the API server was set back, so that a reader understands what happens twice."""
+    """Record that the API server was restored from a backup: then events happen twice."""
     about = Resource(kind="AuditTrail", name="audit")
     return event("audit.rewound", about, at=now, identity=(now.format_iso(),))
 

@@ -124,7 +124,7 @@ class Cases:
         return await self.seen(uid, look, seconds)
 
     async def seen(self, uid: str, look: Callable[[], T | None], seconds: float) -> T | None:
-        """What a look finds, anew after each change of the request and of what was sent about it."""
+        """What a look finds, again after each change of the request and of what was sent about it."""
         changed = asyncio.Event()
         self._waiting.setdefault(uid, set()).add(changed)
         try:

@@ -1,4 +1,4 @@
-"""What the token of a link is good for: it says for whom a link was made, never who opens it."""
+"""What the token of a link proves: for whom the link was made, never who opens it."""
 
 from typing import Final
 

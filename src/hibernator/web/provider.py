@@ -94,7 +94,7 @@ class Provider:
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
-        """One asks, and those who wait meanwhile share a failure: each would wait for it anew, in a row."""
+        """One asks, and those who wait meanwhile share a failure: each would wait for it again, in a row."""
         arrived = self._clock.monotonic()
         async with self._fetching:
             if self._failure and self._failure[0] > arrived:
@@ -175,7 +175,7 @@ class Provider:
             raise ProviderAwayError(f"its address {endpoint!r} does not begin with https://")
 
     async def _known_keys(self) -> KeySet:
-        """The provider's keys, asked for anew when they are old."""
+        """The provider's keys, asked for again when they are old."""
         uri = (await self.description()).jwks_uri
         async with self._turn():
             if self._keys is not None and self._clock.monotonic() - self._keyed < _REFRESH:

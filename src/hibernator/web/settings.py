@@ -221,7 +221,7 @@ def required_claims(found: Settings) -> tuple[tuple[str, str], ...]:
 
 
 def secret(path: str) -> str:
-    """What a file holds now: a Secret may be replaced while the process runs."""
+    """The current text of a file: a Secret may be replaced while the process runs."""
     return Path(path).read_text("utf-8").strip()
 
 

@@ -270,7 +270,7 @@ def reason_in(payload: dict[str, Any]) -> str:
 
 
 def is_reasonless(payload: dict[str, Any]) -> bool:
-    """Whether a dialog comes back empty; Slack wants to hear of that at once, to show it in the dialog."""
+    """Whether a dialog comes back empty; Slack needs the answer at once, to show it in the dialog."""
     return payload.get("type") == "view_submission" and not plain(reason_in(payload))
 
 

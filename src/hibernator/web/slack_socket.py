@@ -27,7 +27,7 @@ from hibernator.web.slack import BUSY, OK, Interactions
 _BETWEEN_TRIES: Final = 30.0  # seconds
 _LOOK_EVERY: Final = 5.0
 _MOST_TAKEN: Final = 500
-_MOST_AWAY: Final = 30.0  # seconds without a connection, after which all begins anew, also with the token
+_MOST_AWAY: Final = 30.0  # seconds without a connection, after which all begins again, also with the token
 
 _log: Final = structlog.get_logger(__name__)
 

@@ -1,4 +1,4 @@
-"""Tells the API server which requests to bring to the webhooks, again when someone changed that.
+"""Registers the admission webhooks, again whenever someone has changed the registration.
 
 Nothing here is asked with `failurePolicy: Fail`: whatever must hold while no one answers is a policy. Only
 our own kinds come here and never a Pod, so that the operator can always start: its own namespace need not be

@@ -1,8 +1,9 @@
-"""Writes down who asks to delete something, before it goes: no one can tell afterwards.
+"""Records who asks to delete an object, before it is deleted: nothing says so afterwards.
 
-A controller sees that something is gone, without a name; a webhook hears the name, and not whether it came to
-that. So the wish is an event of its own, durable before the API server is answered, and what records the
-end looks there for the name. No deletion fails for this, or waits longer than three seconds.
+A controller sees that an object is gone, without the user; a webhook sees the user, and not whether the
+deletion went through. So each request is an event of its own, durable before the API server is answered, and
+the event of the deletion takes its actor from there. No deletion fails for this, or waits longer than three
+seconds.
 """
 
 import asyncio
@@ -22,17 +23,17 @@ PATH: Final = "/delete"
 def deletion(keep: Keep, real: Clock, within: float = WITHIN) -> Judge:
     """The clock is the one of the API server, which says when something began to go."""
 
-    async def written_down(request: AdmissionRequest) -> Verdict:
+    async def record(request: AdmissionRequest) -> Verdict:
         until = asyncio.get_running_loop().time() + within
         is_going = request.old(Object).metadata.deletion_timestamp is not None
         if not request.dry_run and not is_going:
-            await recorded(keep, request, lambda: _wish(request, real.now()), until)
+            await recorded(keep, request, lambda: _requested(request, real.now()), until)
         return Allowed()
 
-    return written_down
+    return record
 
 
-def _wish(request: AdmissionRequest, at: Instant) -> AuditEvent:
+def _requested(request: AdmissionRequest, at: Instant) -> AuditEvent:
     """Named by the request: someone who was refused may ask again."""
     document = request.old(dict[str, Any])
     metadata = document["metadata"]

@@ -1,4 +1,4 @@
-"""Notes down who changes, who asks and who decides, and puts back what a manifest left out.
+"""Stamps who changes, who requests and who decides, and restores stamps that a manifest left out.
 
 Of who asks and who decides only what is missing is filled in. Whatever is there already, or was, is the
 business of the policies, which refuse any but the right one: so it is the same whether this webhook answers
@@ -68,7 +68,7 @@ def _changed(new: Document, old: Document, user: UserInfo) -> dict[str, str]:
 
 
 def _asked(new: Document, old: Document, user: UserInfo) -> dict[str, str]:
-    """Who asks, with what was noted down before and is missing now: `kubectl replace` leaves it all out."""
+    """Who asks, with what was stamped before and is missing now: `kubectl replace` leaves it all out."""
     written, was = _part(new, "annotations"), _part(old, "annotations")
     kept = {key: was[key] for key in _ASKED if was.get(key) and not written.get(key)}
     if not was.get(REQUESTED_BY) and _is_asked_for(new, old):

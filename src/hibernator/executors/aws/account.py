@@ -1,7 +1,7 @@
 """One AWS account in one region: calls that read, calls that change something, and what their failures mean.
 
 A call is sent once. Reading is tried again a few times; what changes something never is, because only a look
-tells whether it happened, and looking is what executors do anyway. A change asks the fence of the leadership
+says whether it happened, and looking is what executors do anyway. A change asks the fence of the leadership
 first and may not take longer than that allows, so that a replica which lost its lease changes nothing.
 
 AWS's library is on the other side of `AwsSession`: it is imported when the first account is opened

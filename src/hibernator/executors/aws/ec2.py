@@ -1,6 +1,6 @@
 """EC2 instances: stopped, and started again where they ran.
 
-Not touched are those that auto-scaling groups and Karpenter look after, which would only replace them. Nor
+Not touched are those that auto-scaling groups and Karpenter manage, which would only replace them. Nor
 those that AWS cannot stop: one-time spot instances, and those without a disk of their own. AWS forgets a
 terminated instance after about an hour, so one of several ids that leads nowhere is skipped with a note.
 """

@@ -6,7 +6,7 @@ counts for each of them. A cluster takes one change at a time: the second one wa
 Waking sets autoscaling before the size. A pool without nodes counts as asleep, so that a run that ends here
 finds the pool asleep, and what was written down about it stays true.
 
-A pool bears no mark: Google creates its nodes anew whenever its labels change. So the restore data in the
+A pool bears no mark: Google creates its nodes again whenever its labels change. So the restore data in the
 ConfigMap is the only way back, and only a pool that the plan still covers is woken by it.
 """
 

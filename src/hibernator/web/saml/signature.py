@@ -1,4 +1,4 @@
-"""Signatures. What this returns is what was signed, read anew from the signed bytes, and nothing else.
+"""Signatures. What this returns is what was signed, read again from the signed bytes, and nothing else.
 
 The verifier is given the signed element as a document of its own: it cannot look anywhere else, and nothing
 that was wrapped around the element exists for it. The key is the one of the identity provider's metadata;
