@@ -95,7 +95,7 @@ class Facts:
 
     @property
     def without_decision(self) -> str:
-        """What happens if nobody answers until the deadline."""
+        """What happens without an answer until the deadline."""
         what = "nothing changes" if self.kind == EXCEPTIONS.kind else "it does not run"
         return f"Without approval by then, {what}."
 
