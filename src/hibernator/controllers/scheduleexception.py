@@ -194,10 +194,12 @@ class ExceptionReconciler(Reconciler[ScheduleException, Seen, Decision]):
     async def _on_record(self, exception: ScheduleException) -> Literal["yes", "not yet", "away"]:
         """Whether the approval that stands in the status is in the audit trail for good."""
         status = exception.status
-        if not needs_approval(exception) or status.state == "Active":
+        if not needs_approval(exception) and not status.approvals:
             return "yes"
         if status.approval_state != "Approved":
             return "not yet"
+        if status.state == "Active":
+            return "yes"
         return "yes" if await self.journals.record_now(exception) else "away"
 
     async def gather(self, key: Key, exception: ScheduleException, _now: Instant) -> Seen:

@@ -6,12 +6,15 @@ import msgspec
 import pytest
 
 from hibernator.api.exceptionpolicy import EXCEPTION_POLICIES
+from hibernator.approvals.decision import Matter, decide
+from hibernator.approvals.people import Directory
 from hibernator.approvals.policies import Policies
 from hibernator.kube import credentials
 from hibernator.kube.cache import Caches
 from hibernator.kube.client import Client
 from hibernator.kube.errors import Conflict
 from hibernator.kube.metrics import Metrics
+from support.account import known_by, web_kubeconfig
 from support.exception_scenes import EVERY_DAY, ExceptionScene, exception, hours
 
 
@@ -59,6 +62,33 @@ async def test_a_policy_says_whether_it_can_be_read_and_each_change_is_in_the_tr
         for action in ("created", "ready", "changed", "deleted"):
             assert len(await run.trail(f"exceptionpolicy.{action}")) == 1
     assert [reason for reason, _, _ in scene.events("four-eyes")] == ["InForce", "InvalidSpec"]
+
+
+async def test_what_a_policy_held_goes_ahead_only_once_its_approvals_are_on_record(
+    scene: ExceptionScene,
+) -> None:
+    """The freeze ends, and its owner asks for fewer by then: what was said before is enough at once."""
+    freeze = [{"firstDay": "2026-03-03", "lastDay": "2026-03-03"}]
+    both, bob = ({"emails": ["bob@company.com", *more]} for more in (["carol@company.com"], []))
+    friday = hours("12:00", "13:00", ["Friday"])
+    days = {"validFrom": "2026-03-02T00:00:00Z", "validUntil": "2026-03-20T00:00:00Z"}
+    scene.plan_over_web()
+    scene.apply(four_eyes(require=both, freeze=freeze))
+    scene.apply(exception("asked", type="suspend", windows=friday, **days))
+    async with (
+        scene.operator() as run,
+        Client(credentials.find(str(web_kubeconfig(scene.cluster.kubeconfig)))) as client,
+    ):
+        here, who = Matter("asked", scene.namespace), Directory().person("bob@company.com")
+        know = known_by("bob@company.com")
+        await decide(client, here, who, "approve", "link", now=run.clock.now(), known_by=know)
+        await run.until(lambda: scene.exception_status("asked").get("approvalProgress") == "1/2")
+        await run.advance_to("2026-03-03T12:00:00Z")
+        assert "it is a freeze" in scene.exception_status("asked")["message"]
+        scene.apply(four_eyes(require=bob, freeze=freeze))
+        await run.advance_to("2026-03-04T00:00:00Z")
+        assert scene.state("asked") == "Active"
+    assert "AwaitingRecord" in {reason for reason, _, _ in scene.events("asked")}
 
 
 async def test_an_active_exception_that_is_changed_under_a_policy_puts_nothing_to_sleep_first(
