@@ -29,6 +29,13 @@ def test_a_case_that_fails_says_what_was_found_and_ends_with_one(tmp_path: Path)
     assert (ran.code, ran.out.splitlines()[-1]) == (1, "3 of 4 cases passed.")
 
 
+def test_nothing_is_refused_where_the_sentence_is_empty(tmp_path: Path) -> None:
+    table = GUIDE["production_test.yaml"].replace("[manager]}", '[manager], refused: ""}')
+    assert ran_table(tmp_path, table).code == 0
+    refused = table.replace("refused: spec.reason is empty", 'refused: ""')
+    assert "FAIL a ticket is named: it is refused" in ran_table(tmp_path, refused).out
+
+
 def test_a_table_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
     unknown = ran_table(tmp_path, "case: []").err
     assert "table.yaml: there is no field case.\nA table of cases has now, policies and cases" in unknown

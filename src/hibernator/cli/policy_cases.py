@@ -99,9 +99,9 @@ def _wrong(expected: Expected, found: Demands) -> str:
     problems = " ".join(found.problems)
     asked = sorted({place.name for place in found.places})
     matched = [one.policy for one in found.each]
-    if expected.refused is None and problems:
+    if not expected.refused and problems:
         return f"it is refused: {problems}"
-    if expected.refused is not None and (expected.refused not in problems or not problems):
+    if expected.refused and expected.refused not in problems:
         return f"refused is {problems or 'nothing'}, not {expected.refused!r}"
     if expected.approvers is not None and asked != sorted(expected.approvers):
         return f"approvers are {', '.join(asked) or 'none'}, not {', '.join(expected.approvers) or 'none'}"
