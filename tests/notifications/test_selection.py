@@ -39,6 +39,27 @@ async def test_only_events_of_selected_plans_are_sent_and_the_status_names_them(
     assert scene.ready()[:2] == ("True", "Delivering")
 
 
+async def test_what_the_original_wrote_into_a_status_is_read_and_replaced(scene: Scene, sink: Sink) -> None:
+    await scene.plan("shop")
+    await scene.notification({"url": sink.url})
+    its_own = {
+        "state": "Bound",
+        "watchedPlans": [{"name": "shop"}],
+        "sinkStatuses": [{"name": "out", "success": True, "transitionTimestamp": "2026-03-01T20:00:00Z"}],
+    }
+    status = {"status": its_own}
+    given = NOTIFICATIONS, "on-call", scene.namespace, status
+    await scene.client.patch(*given, resource_version=None, subresource="status")
+    found = await scene.client.get(NOTIFICATIONS, "on-call", scene.namespace)
+    scene.notifier.cache.wrote(found)
+    await scene.look()
+    await scene.happens(scene.slept(1))
+    await scene.look_until_done()
+    assert [cycles(one) for one in sink.got] == [[1]]
+    found = await scene.client.get(NOTIFICATIONS, "on-call", scene.namespace)
+    assert [(one.name, one.namespace) for one in found.status.watched_plans] == [("shop", scene.namespace)]
+
+
 async def test_the_last_words_of_a_deleted_plan_and_its_exception_are_sent(scene: Scene, sink: Sink) -> None:
     await scene.plan("shop", team="a")
     await scene.exception("party", until=scene.clock.now().add(hours=5))

@@ -223,7 +223,9 @@ class SinkStatus(Model):
 
 class WatchedPlan(Model):
     name: Annotated[str, says("Its name.", maxLength=253)]
-    namespace: Annotated[str, says("Its namespace.", pattern=SHORT_NAME, maxLength=63)]
+    namespace: Annotated[
+        str, says("Its namespace; the original leaves it out.", pattern=SHORT_NAME, maxLength=63)
+    ] = ""
 
 
 class HibernateNotificationStatus(Model):
