@@ -91,6 +91,8 @@ async def test_slack_gets_text_by_its_webhook_and_a_thread_a_cycle_by_its_bot(
     assert sink.got[0]["text"].startswith("*✗ shop could not go to sleep*")
     assert "target &lt;web&gt;" in sink.got[0]["text"]
     assert "<https://hibernator.test/plans/team-a/shop|Open in Hibernator>" in sink.got[0]["text"]
+    on_their_clock = "<!date^1772481605^{date_short_pretty} {time}|Mon 2 Mar 2026, 20:00 UTC>"
+    assert f"When: {on_their_clock}" in sink.got[0]["text"]
     bot = SlackConfig(token="xoxb-1", channel="C1", api_url=f"{sink.url}/api/")
     assert await deliver(SinkClients(out), bot, PARCEL, said, NOW) == "2.0001"
     await deliver(SinkClients(out), bot, PARCEL, said, NOW, "2.0001")
@@ -131,6 +133,7 @@ async def test_telegram_gets_text_that_it_can_parse(
     [got] = sink.got
     assert (got["chat_id"], got.get("parse_mode", "")) == (-100, mode)
     assert expected in got["text"]
+    assert "When: Mon 2 Mar 2026, 20:00 UTC" in got["text"]
 
 
 async def test_a_mail_reaches_all_recipients_with_one_id(tmp_path: Path, out: Outbound) -> None:

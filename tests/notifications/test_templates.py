@@ -34,6 +34,7 @@ def test_a_template_says_what_its_input_has() -> None:
     }
     many = "{% for one in events %}{{ one.name }}{% endfor %}"
     assert render(many, context(PARCEL), "plain") == {"text": "shop"}
+    assert render("{{ time | moment }}", context(PARCEL), "plain") == {"text": "Mon 2 Mar 2026, 20:00 UTC"}
     assert render("{# nothing #}", context(PARCEL), "plain") == {"error": "it makes no text"}
     assert render(r'{{ "\ud800" }}', context(PARCEL), "plain") == {"text": "?"}
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Final, Protocol
 
+from whenever import Instant
+
 _MARKDOWN_V2: Final = re.compile(r"([_*\[\]()~`>#+\-=|{}.!\\])")
 _STAR, _TICK = "\N{ASTERISK OPERATOR}", "\N{MODIFIER LETTER GRAVE ACCENT}"  # look the same
 _MENTION: Final = re.compile(r"((?<!\w)@|<)([\w!@#&])")
@@ -24,6 +26,8 @@ class Markup(Protocol):
 
     def link(self, text: str, url: str) -> str: ...
 
+    def moment(self, time: str) -> str: ...
+
 
 class Plain:
     def escape(self, text: str) -> str:
@@ -37,6 +41,10 @@ class Plain:
 
     def link(self, text: str, url: str) -> str:
         return f"{text}: {url}"
+
+    def moment(self, time: str) -> str:
+        """A time as events have it, for people."""
+        return self.escape(f"{Instant.parse_iso(time).to_stdlib():%a %-d %b %Y, %H:%M} UTC")
 
 
 class Defused(Plain):
@@ -63,6 +71,11 @@ class Mrkdwn(Plain):
 
     def link(self, text: str, url: str) -> str:
         return f"<{self.escape(url).replace('|', '%7C')}|{self.escape(text)}>"
+
+    def moment(self, time: str) -> str:
+        """On the clock of who reads it."""
+        seconds = int(Instant.parse_iso(time).timestamp())
+        return f"<!date^{seconds}^{{date_short_pretty}} {{time}}|{super().moment(time)}>"
 
 
 class Html(Plain):

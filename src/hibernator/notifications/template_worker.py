@@ -20,7 +20,7 @@ def render(template: str, given: Mapping[str, Any], markup: str) -> dict[str, st
         loader=None, autoescape=False, undefined=Undefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["escape"] = environment.filters["e"] = MARKUPS[markup].escape
-    for name in ("bold", "code"):
+    for name in ("bold", "code", "moment"):
         environment.filters[name] = getattr(MARKUPS[markup], name)
     try:
         parts: list[str] = []

@@ -85,6 +85,7 @@ class Words:
 
     title: str
     lines: tuple[str, ...]
+    time: str = ""
     command: str = ""
     link: str = ""
 
@@ -115,13 +116,15 @@ def words(parcel: Parcel) -> Words:
     if len(parcel.occasions) > 1:
         return _of_many(parcel.occasions)
     one = parcel.first
-    return Words(_sign(one) + one.title, tuple(_rows(one)), one.command, one.link)
+    return Words(_sign(one) + one.title, tuple(_rows(one)), one.time, one.command, one.link)
 
 
 def text(parcel: Parcel, markup: Markup) -> str:
     """The message in the markup of a sink."""
     said = words(parcel)
     parts = [markup.bold(said.title), *map(markup.escape, said.lines)]
+    if said.time:
+        parts.append(f"{markup.escape('When:')} {markup.moment(said.time)}")
     if said.command:
         parts.append(f"{markup.escape('Run:')} {markup.code(said.command)}")
     if said.link:
@@ -165,7 +168,6 @@ def _rows(one: Occasion) -> Iterator[str]:
     for key, title in (("cpuCoreHours", "CPU core hours"), ("memoryGiBHours", "GiB hours of memory")):
         if isinstance(one.data.get(key), int | float):
             yield f"Saved so far: {one.data[key]:.1f} {title}"
-    yield f"When: {one.time}"
 
 
 def _duration(seconds: int) -> str:
