@@ -4,11 +4,15 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from decisions.exception_seen import exception
+from decisions.exception_seen import BOTH, after, exception, said
+from hibernator.api.core import CONFIG_MAPS, ConfigMap
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.approvals.people import (
+    LONGEST_GROUP,
+    MOST_GROUPS,
     Directory,
     Naming,
+    People,
     addresses,
     asker,
     everybody,
@@ -19,6 +23,7 @@ from hibernator.approvals.people import (
 )
 from hibernator.decisions.person import same_human
 from hibernator.decisions.scheduleexception_request import VERIFIED_EMAIL, requester_notes
+from hibernator.kube.store import Store
 
 
 @pytest.mark.parametrize(
@@ -140,6 +145,12 @@ def test_the_groups_of_kubernetes_itself_fill_no_role() -> None:
     assert person.groups == ("leads",)
 
 
+def test_the_longest_group_is_kept_and_no_more_groups_than_fit_into_an_entry() -> None:
+    longest = "x" * LONGEST_GROUP
+    assert own_groups((longest, f"{longest}x", "two\nlines")) == (longest,)
+    assert len(own_groups(map(str, range(MOST_GROUPS + 1)))) == MOST_GROUPS
+
+
 @pytest.mark.parametrize(
     ("claims", "groups"),
     [({}, ("system:masters", "pager duty")), ({VERIFIED_EMAIL: "dora@company.com"}, ())],
@@ -171,3 +182,44 @@ def test_what_was_noted_down_of_who_asked_is_known_again() -> None:
     known = everybody(msgspec.convert(document, ScheduleException), directory)
     assert known == {"u-1": directory.person("u-1", extra=claims)}
     assert known["u-1"].email == "a=b+c@company.com"
+
+
+def test_only_the_requester_keeps_the_claims_of_the_request_when_they_decide() -> None:
+    asked: ScheduleException = after(exception(**BOTH))
+    claims = {"mail": "alice@company.com"}
+    asked = replace(asked, metadata=replace(asked.metadata, annotations=requester_notes("alice", claims)))
+    decided = said(said(asked, "approve", "alice"), "approve", "bob")
+    known = everybody(decided, Directory())
+    assert dict(known["alice"].extra) == claims
+    assert dict(known["bob"].extra) == {}
+
+
+def test_the_directory_follows_the_config_maps_of_roles_and_addresses() -> None:
+    roles, emails = _maps(), _maps()
+    people = People(read_naming("configmap:people"), roles, emails)  # type: ignore[arg-type] # no watch
+    assert people.maps == (roles, emails)
+    assert people.directory().person("oidc:b0b").roles == frozenset()
+    roles.wrote(_map("1", {"manager": "bob@company.com"}))
+    emails.wrote(_map("2", {"people": "oidc:b0b bob@company.com"}))
+    known = people.directory()
+    assert known.person("oidc:b0b").roles == {"manager"}
+    assert people.directory() is known  # what has not changed is not read again
+    roles.wrote(_map("3", {"leads": "bob@company.com"}))
+    assert people.directory().person("oidc:b0b").roles == {"leads"}
+
+
+def test_without_a_config_map_of_addresses_the_roles_alone_are_read() -> None:
+    roles = _maps()
+    roles.wrote(_map("1", {"manager": "bob@company.com"}))
+    people = People(read_naming("domain:company.com"), roles)  # type: ignore[arg-type] # no watch
+    assert people.maps == (roles,)
+    assert people.directory().person("bob").roles == {"manager"}
+
+
+def _maps() -> Store[ConfigMap]:
+    return Store(CONFIG_MAPS)
+
+
+def _map(version: str, data: dict[str, str]) -> ConfigMap:
+    metadata = {"name": "m", "namespace": "hibernator-system", "uid": "u-m", "resourceVersion": version}
+    return msgspec.convert({"metadata": metadata, "data": data}, ConfigMap)

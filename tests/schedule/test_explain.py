@@ -157,6 +157,14 @@ def test_a_scaler_explains_the_window_that_won_and_the_one_that_would_have() -> 
     )
 
 
+def test_without_the_window_that_won_the_one_before_it_in_the_list_wins() -> None:
+    windows = ("Mon 09:00-17:00 2", "Mon 11:00-14:00 3", "Mon 12:00-13:00 4")
+    timeline = ScalerTimeline.of(scaler(*windows, default=1))
+    assert timeline.explain(utc("2026-02-02 12:30")).otherwise == (
+        "Without the window 12:00-13:00 Mon, the window 11:00-14:00 Mon would win: 3 replicas.",
+    )
+
+
 def test_a_scaler_explains_grace_holidays_defaults_and_unknown_zones() -> None:
     written = scaler(
         "Mon 09:00-17:00 2", default=1, gracePeriodSeconds=60, holidays={"mode": "treat-as-closed"}

@@ -1,6 +1,7 @@
 """Zones as the engine reads them are the zones of the standard library, in every year."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -59,6 +60,18 @@ def test_every_instant_is_in_its_own_day_and_in_no_other(name: str, moment: date
 
 def _holds(zone: Zone, day: int, ticks: int) -> bool:
     return any(start <= ticks < end for start, end in zone.day(day))
+
+
+def test_stretches_are_whole_where_they_were_read_in_two_parts() -> None:
+    zone, read_at_once = zone_of("Europe/Berlin"), 1 << 47
+    middle = from_datetime(datetime(2026, 1, 1, tzinfo=UTC)) // read_at_once * read_at_once
+    lo, hi = middle - 200 * DAY, middle + 200 * DAY
+    stretches = zone.stretches(lo, hi)
+    assert stretches[0][0] <= lo
+    assert stretches[-1][1] >= hi
+    for (_, end, before), (start, _, offset) in pairwise(stretches):
+        assert end == start
+        assert before != offset
 
 
 def test_a_zone_is_read_once() -> None:
