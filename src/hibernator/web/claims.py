@@ -149,7 +149,7 @@ def check_domain(email: str, domains: frozenset[str]) -> None:
 
 def _email(claims: Claims, rules: Rules) -> str:
     email = claims.get("email")
-    if not (isinstance(email, str) and len(email) <= LONGEST_CLAIM and _is_address(email)):
+    if not (isinstance(email, str) and is_address(email)):
         words = "The provider does not say which e-mail address you have."
         raise LoginRefusedError("no_email", words, _ADMIN)
     if rules.verified_only and claims.get("email_verified") is not True:
@@ -159,9 +159,9 @@ def _email(claims: Claims, rules: Rules) -> str:
     return email
 
 
-def _is_address(text: str) -> bool:
+def is_address(text: str) -> bool:
     """One address, with nothing in it that cannot be seen."""
-    return bool(_ADDRESS.fullmatch(text)) and text.isprintable()
+    return len(text) <= LONGEST_CLAIM and bool(_ADDRESS.fullmatch(text)) and text.isprintable()
 
 
 def _username(claims: Claims, rules: Rules, issuer: str) -> str:

@@ -148,6 +148,8 @@ def test_the_address_is_found_under_the_names_of_common_providers(told: Assertio
         pytest.param(_told(("email", ("maria",))), id="no address"),
         pytest.param(_told(("email", ("maria@corp.example ceo@corp.example",))), id="two in one"),
         pytest.param(_told(("email", ("ma\u202eria@corp.example",))), id="invisible signs"),
+        pytest.param(_told(("email", ("maria@elsewhere.example,ceo@corp.example",))), id="two with a comma"),
+        pytest.param(_told(("email", (f"{'m' * 300}@corp.example",))), id="longer than a decision can hold"),
     ],
 )
 def test_without_one_clear_address_nobody_is_logged_in(told: Assertion) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from hibernator.web.claims import is_address
 from hibernator.web.saml.response import Assertion, NotBelievedError
 
 _XMLSOAP: Final = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims"
@@ -50,8 +51,7 @@ def email_of(assertion: Assertion) -> str:
             "`email`, or as a NameID of the format emailAddress",
         )
     (address,) = found
-    local, at, domain = address.rpartition("@")
-    if not (local and at and domain) or any(sign.isspace() or not sign.isprintable() for sign in address):
+    if not is_address(address):
         raise NotBelievedError("email", f"the SAML assertion's e-mail address is no address: {address!r}")
     return address
 
