@@ -118,7 +118,7 @@ REQUEST_DATA: Final = Policy(
     name=_REQUESTS,
     kinds=(PLAN_REQUESTS,),
     operations=("CREATE", "UPDATE", "DELETE"),
-    variables=_removal(_REQUESTS),
+    variables=_removal(_REQUESTS) | {"by": metadata("object", "annotations", REQUESTED_BY)},
     checks=(
         Check(
             f"(variables.isWeb && request.operation == 'CREATE') || {_IS_REMOVED}",
@@ -126,7 +126,7 @@ REQUEST_DATA: Final = Policy(
             f" administrators, who may delete the ValidatingAdmissionPolicyBinding {_REQUESTS}, delete them",
         ),
         Check(
-            f"request.operation != 'CREATE' || {metadata('object', 'annotations', REQUESTED_BY)} != ''",
+            "request.operation != 'CREATE' || (variables.by != '' && !variables.by.startsWith('system:'))",
             f"{_IN_NAMES}: say whose in the annotation {REQUESTED_BY}",
         ),
     ),

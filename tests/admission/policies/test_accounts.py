@@ -254,8 +254,11 @@ async def test_only_the_web_process_asks_for_changes_of_plans_and_only_the_opera
     await room(ALICE).refused("create", asked)
     assert "filed by the web process" in await admin.refused("create", asked)
     await refused(operator.create(PLAN_REQUESTS, asked, room.namespace))
-    nobodys = asked | {"metadata": {"name": name}}
-    assert "say whose" in await refused(web.create(PLAN_REQUESTS, nobodys, room.namespace))
+    nobodys = {"name": name}
+    machines = {"name": name, "annotations": {REQUESTED_BY: "system:serviceaccount:kube-system:deployer"}}
+    for metadata in (nobodys, machines):
+        forged = asked | {"metadata": metadata}
+        assert "say whose" in await refused(web.create(PLAN_REQUESTS, forged, room.namespace))
     await web.create(PLAN_REQUESTS, asked, room.namespace)
     in_his_name: dict[str, Any] = {"metadata": {"annotations": {REQUESTED_BY: BOB}}}
     assert "filed by the web process" in await admin.refused("patch", name, in_his_name, of=of)
