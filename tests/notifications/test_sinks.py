@@ -227,6 +227,12 @@ def test_an_address_that_is_more_than_one_address_is_refused(to: str) -> None:
             "headers has content-length",
         ),
         ("webhook", b"https://s3cret", "it is no JSON object"),
+        ("webhook", b'{"url":' * 50_000, "it is no JSON object"),
+        (
+            "webhook",
+            b'{"url": "https://x", "headers": {"A": "%s", "B": "%s", "C": "%s"}}' % ((b"s3cret" * 500,) * 3),
+            "headers has more than 8192 characters",
+        ),
         ("email", b'{"to": []}', "length"),
     ],
 )

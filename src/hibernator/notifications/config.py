@@ -22,6 +22,7 @@ _FRAMING: Final = frozenset(
     {"connection", "content-length", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade"}
 )
 LONGEST_SHOWN: Final = 500  # characters of what went wrong
+_LONGEST_HEADERS: Final = 8_192  # characters; every word of them is looked for in what a sink answers
 _SHORTEST_SECRET: Final = 6  # characters; shorter words are no secrets, and occur in every sentence
 _HIDDEN: Final = "•••"
 _BETWEEN: Final = re.compile(r"[\s/&=:;,@?#\"']+")
@@ -100,7 +101,7 @@ def read_config(type_: SinkType, raw: bytes) -> Config:
     except msgspec.ValidationError as error:
         why = _without_values(error, _TYPES[type_])
         raise ConfigError(f"it is no configuration of the type {type_}: {why}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise ConfigError('it is no JSON object: write, for example, {"url": "https://…"}') from None
     if isinstance(found, SlackConfig) and bool(found.webhook_url) == bool(found.token and found.channel):
         raise ConfigError("set webhook_url, or token and channel")
@@ -138,6 +139,8 @@ def _stripped(value: Any) -> Any:
 def _check_webhook(found: WebhookConfig) -> None:
     if framing := sorted(_FRAMING & {name.lower() for name in found.headers}):
         raise ConfigError(f"headers has {framing[0]}, which the connection needs for itself: remove it")
+    if sum(map(len, (*found.headers, *found.headers.values()))) > _LONGEST_HEADERS:
+        raise ConfigError(f"headers has more than {_LONGEST_HEADERS} characters: servers take no more")
     if len(found.keys) > _MOST_KEYS:
         raise ConfigError(f"secret holds more than {_MOST_KEYS}, with spaces between them")
 
