@@ -78,6 +78,24 @@ def test_a_mail_says_what_is_asked_and_where_to_decide() -> None:
     assert "Who is asked" in html
 
 
+@pytest.mark.parametrize(
+    "address", ["bob@elsewhere.example", "bob@company.com.evil.example", "bob@sub.company.com"]
+)
+def test_no_mail_goes_to_who_could_not_log_in(address: str) -> None:
+    """Or anyone who may ask for an exception could write to anyone, as the company."""
+    near = Mail(
+        Nowhere(),
+        sender=read_sender("hibernator@company.com"),
+        base_url=BASE,
+        now=lambda: AT,
+        domains=frozenset({"company.com", "bücher.example"}),
+    )
+    with pytest.raises(RefusedError, match="allowedEmailDomains"):
+        near.compose(letter(recipient=address), "<1@company.com>")
+    for theirs in ("Bob@Company.COM", "bob@xn--bcher-kva.example", "bob@BÜCHER.example"):
+        assert near.compose(letter(recipient=theirs), "<1@company.com>")["To"]
+
+
 def test_the_picture_is_in_the_mail_and_nothing_is_fetched() -> None:
     found = mail(letter())
     pictures = [part for part in found.walk() if part.get_content_type() == "image/png"]

@@ -5,7 +5,7 @@ HTML is escaped by Jinja; lines of text are single lines (`wording.plain`).
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from email.errors import HeaderParseError
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -41,9 +41,17 @@ class Mail:
     at_once: Final = 1  # some servers take no second connection
 
     def __init__(
-        self, transport: Transport, *, sender: Address, base_url: str, now: Callable[[], Instant]
+        self,
+        transport: Transport,
+        *,
+        sender: Address,
+        base_url: str,
+        now: Callable[[], Instant],
+        domains: Iterable[str] = (),
     ) -> None:
+        """`domains` are those whose people may log in; without any, all."""
         self._transport = transport
+        self._domains = frozenset(map(_domain, domains))
         self._sender = sender
         self._host = urlsplit(base_url).hostname or "hibernator.invalid"
         self._now = now
@@ -82,8 +90,11 @@ class Mail:
         message = EmailMessage(policy=_POLICY)
         try:
             message["To"] = Address(addr_spec=deliverable(letter.recipient))
+            domain = _domain(letter.recipient.rpartition("@")[2])
         except (ValueError, IndexError, HeaderParseError) as error:
             raise RefusedError(f"{letter.recipient!r} is no address that mail can be sent to") from error
+        if self._domains and domain not in self._domains:
+            raise RefusedError(f"people of {domain} may not log in (allowedEmailDomains): no mail goes there")
         message["From"] = self._sender
         message["Subject"] = words.subject
         message["Date"] = format_datetime(self._now().to_stdlib())
@@ -131,6 +142,10 @@ def deliverable(address: str) -> str:
     """The address with its domain as mail servers have it: in ASCII."""
     person, at, domain = address.rpartition("@")
     return f"{person}{at}{domain.encode('idna').decode()}"
+
+
+def _domain(written: str) -> str:
+    return written.encode("idna").decode().lower()
 
 
 _COLOURS: Final = {

@@ -17,7 +17,7 @@ from hibernator.messages.slack_api import SlackApi
 from hibernator.messages.slack_post import SlackPost
 from hibernator.messages.smtp import Smtp, read_sender, read_server
 from hibernator.web.cases import Cases
-from hibernator.web.settings import Settings
+from hibernator.web.settings import Settings, domains
 
 
 def channels(settings: Settings, clock: Clock, slack: SlackApi | None = None) -> Iterator[Channel]:
@@ -29,7 +29,9 @@ def channels(settings: Settings, clock: Clock, slack: SlackApi | None = None) ->
         return
     server = read_server(settings.smtp_url, settings.smtp_password_file, settings.smtp_ca_file)
     sender = read_sender(settings.mail_from)
-    yield Mail(Smtp(server), sender=sender, base_url=settings.base_url, now=clock.now)
+    yield Mail(
+        Smtp(server), sender=sender, base_url=settings.base_url, now=clock.now, domains=domains(settings)
+    )
 
 
 def outgoing(

@@ -66,7 +66,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
         "How recent a log-in must be for a decision; 0 accepts any session.",
     ] = 0
     allowed_email_domains: Annotated[
-        str, "The domains whose e-mail addresses may log in, with commas between; without any, all."
+        str,
+        "The domains whose e-mail addresses may log in and get mails about requests, with commas between; "
+        "without any, all.",
     ] = ""
     oidc_issuer: Annotated[str, "The issuer of the OpenID Connect provider, exactly as it names itself."] = ""
     oidc_client_id: Annotated[str, "The client id that the provider gave."] = ""
