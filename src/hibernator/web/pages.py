@@ -1,4 +1,4 @@
-"""Pages from templates. What people wrote is escaped, always."""
+"""Pages from templates. What people wrote is escaped, always, and turns round no words of ours."""
 
 import hashlib
 from datetime import datetime
@@ -21,6 +21,9 @@ STATIC_PATH: Final = "/static"
 STATIC: Final = Path(__file__).parent / "static"
 
 
+# Characters that say in which direction to read on: in a reason they would turn round the words after it.
+_TURNING: Final = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+
 ROOMS: Final = (
     ("overview", "/", "Overview"),
     ("plans", "/plans", "Plans"),
@@ -29,6 +32,11 @@ ROOMS: Final = (
     ("remediations", "/remediations", "Remediations"),
     ("audit", "/audit", "Audit"),
 )
+
+
+def straight(value: Any) -> Any:
+    """A value as a page shows it; what we drew ourselves, as it is."""
+    return value.translate(_TURNING) if type(value) is str and not value.isascii() else value
 
 
 def iso(at: Instant | datetime) -> str:
@@ -55,6 +63,7 @@ class Pages:
             loader=FileSystemLoader(_FOLDER),
             autoescape=True,
             undefined=StrictUndefined,
+            finalize=straight,
             trim_blocks=True,
             lstrip_blocks=True,
         )

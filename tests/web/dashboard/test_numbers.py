@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, strategies as st
+from markupsafe import Markup
 from whenever import Instant
 
 from hibernator.web.dashboard.audit import plain
@@ -11,6 +12,7 @@ from hibernator.web.dashboard.board import address, distance
 from hibernator.web.dashboard.lanes import quarter
 from hibernator.web.dashboard.plans import has_words
 from hibernator.web.dashboard.sums import asleep_share, lane_start
+from hibernator.web.pages import straight
 
 NOW = Instant.from_utc(2026, 3, 2, 21, 40)
 START = lane_start(NOW)
@@ -87,3 +89,10 @@ def test_a_search_finds_all_words_in_any_order() -> None:
 )
 def test_the_data_of_an_event_reads_like_no_language_of_programs(value: object, words: str) -> None:
     assert plain(value) == words
+
+
+def test_what_people_write_does_not_turn_round_the_words_after_it() -> None:
+    assert straight("Wartung\u202e \u2067über\u2069 Nacht, שלום") == "Wartung über Nacht, שלום"
+    drawn = Markup("<b>\u202e</b>")
+    assert straight(drawn) is drawn
+    assert straight(7) == 7
