@@ -144,6 +144,40 @@ async def test_while_plans_change_all_the_time_an_open_page_keeps_up(
     await asyncio.to_thread(kubectl, "delete", "hibernateplans", *names, "-n", scene.namespace)
 
 
+async def test_what_has_the_focus_or_is_scrolled_stays_so_and_shows_what_is_new(
+    scene: Showing, chromium: "Browser"
+) -> None:
+    create, delete = scene.desk.scene.create, scene.desk.scene.delete
+    for name in ("row-b", "row-d"):
+        await asyncio.to_thread(create, plan(noop("x"), name=name, schedule=SCHEDULE))
+    async with tab(chromium, scene.desk.webs.settings.base_url) as found:
+        page, path = found.page, f"/plans/{scene.namespace}/row-d"
+        await found.open("/plans?q=row-", ALICE, "Alice Tran")
+        await page.wait_for_selector("#list >> text=row-d")
+        await page.focus(f"a[href='{path}']")
+        await asyncio.to_thread(create, plan(noop("x"), name="row-c", schedule=SCHEDULE))
+        await asyncio.to_thread(delete, "hibernateplans", "row-b")
+        await page.wait_for_selector("#list >> text=row-c")
+        await page.wait_for_selector("#list >> text=row-b", state="detached")
+        assert await page.evaluate("document.activeElement.getAttribute('href')") == path
+        assert await page.locator("#list tbody tr").count() == 2
+        await found.open(path)
+        await page.evaluate("document.querySelector('#weeks .scroll').scrollLeft = 200")
+        await page.focus("#weeks .scroll")
+        await page.evaluate("getSelection().selectAllChildren(document.querySelector('#targets h2'))")
+        patch = json.dumps({"spec": {"schedule": {"timezone": "Asia/Jakarta"}}})
+        await asyncio.to_thread(
+            scene.desk.scene.cluster.kubectl,
+            *("patch", "hibernateplan", "row-d", "-n", scene.namespace, "--type=merge", "-p", patch),
+        )
+        await page.wait_for_selector("#weeks >> text=HibernatePlan · Asia/Jakarta")
+        assert await page.evaluate("document.querySelector('#weeks .scroll').scrollLeft") == 200
+        assert await page.evaluate("document.activeElement.matches('#weeks .scroll')")
+        assert await page.evaluate("String(getSelection())") == "Targets"
+    for name in ("row-c", "row-d"):
+        await asyncio.to_thread(delete, "hibernateplans", name)
+
+
 async def test_a_page_of_a_replica_that_is_killed_goes_on_with_another_one(
     scene: Showing, chromium: "Browser"
 ) -> None:

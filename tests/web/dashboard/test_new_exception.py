@@ -200,6 +200,25 @@ async def test_in_a_browser_the_picture_changes_while_one_types(
     assert office.found("release-form-5")["spec"]["approverEmails"] == [BOB]
 
 
+async def test_a_preview_that_does_not_come_is_not_the_one_from_before(
+    office: Approving, chromium: "Chromium"
+) -> None:
+    async with tab(chromium, office.webs.settings.base_url) as found:
+        page = found.page
+        await found.open(path(office), ALICE, "Alice Berg")
+        await page.route("**/exceptions/new", lambda route: route.fulfill(status=429))
+        await page.get_by_role("textbox", name="Until").fill("3d")
+        await page.locator("#preview >> text=Press Preview to see why").wait_for()
+        await page.unroute("**/exceptions/new")
+        await page.context.set_offline(True)
+        await page.get_by_role("textbox", name="Until").fill("4d")
+        await page.locator("#preview >> text=No answer").wait_for()
+        assert "As YAML" not in await page.inner_text("#preview")
+        await page.context.set_offline(False)
+        await page.get_by_role("textbox", name="Until").fill("5d")
+        await page.locator("#preview >> text=Who must agree").wait_for()
+
+
 async def test_without_scripts_the_button_shows_the_preview(office: Approving, chromium: "Chromium") -> None:
     async with tab(chromium, office.webs.settings.base_url, java_script_enabled=False) as found:
         page = found.page

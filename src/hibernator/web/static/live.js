@@ -1,12 +1,11 @@
-// Keeps a page true: hears of changes, fetches the page again, and swaps the sections that differ. A section
-// that has the focus, or in which something is typed, stays as it is. It stays connected by WebSocket; where none gets
-// through, it asks, and the server answers when there is something new.
+// Keeps a page true: hears of changes, fetches the page again, and changes what differs. It stays connected by
+// WebSocket; where none gets through, it asks, and the server answers when there is something new.
+import { morph } from "./morph.js";
 import { setNow, showTimes } from "./times.js";
 
 const asked = { headers: { "x-hibernator-live": "1" } };
 const silent = 12000; // ms after which a connection is given up: it says something every five seconds
 const seldom = 60000; // ms after which a page is fetched again, whatever is heard
-const known = new Map(); // what the server last sent for each section
 const body = document.body;
 let fresh = Date.now(); // when the page was known to be true
 let fetched = Date.now();
@@ -102,26 +101,12 @@ async function refresh() {
   for (const old of document.querySelectorAll("[data-count]")) {
     old.replaceChildren(...(page.querySelector("[data-count]")?.childNodes ?? []));
   }
+  showTimes(page.body);
+  const main = document.getElementById("main"), newer = page.getElementById("main");
   const names = (root) => [...root.querySelectorAll("[data-live]")].map((one) => one.id).join();
-  if (names(page) !== names(document)) {
-    if (swap(document.getElementById("main"), page.getElementById("main"), gone)) return known.clear();
-  }
-  for (const one of page.querySelectorAll("[data-live]")) {
-    const old = document.getElementById(one.id), text = one.innerHTML;
-    if (old && known.get(one.id) !== text && swap(old, one)) known.set(one.id, text);
-  }
-}
-
-function swap(old, one, always = false) {
-  const focused = old.contains(document.activeElement) && document.activeElement !== old;
-  const typed = [...old.querySelectorAll("input, textarea")].some((one) => one.value !== one.defaultValue);
-  if ((focused || typed) && !always) return false;
-  for (const open of old.querySelectorAll("details[id][open]")) {
-    one.querySelector(`#${CSS.escape(open.id)}`)?.setAttribute("open", "");
-  }
-  old.replaceChildren(...one.childNodes);
-  showTimes(old);
-  return true;
+  if (gone) main.replaceChildren(...newer.childNodes);
+  else if (names(newer) !== names(main)) morph(main, newer);
+  else for (const one of newer.querySelectorAll("[data-live]")) morph(document.getElementById(one.id), one);
 }
 
 function question() {

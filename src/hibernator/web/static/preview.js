@@ -1,4 +1,6 @@
 // The preview follows what is typed. Without this module, the button "Preview" does the same.
+import { morph } from "./morph.js";
+
 const form = document.querySelector("form[data-preview]");
 const pause = 350; // ms without a key
 let timer = 0;
@@ -9,24 +11,15 @@ async function show() {
   last = new AbortController();
   const data = new FormData(form);
   data.set("do", "preview");
-  let answer;
   try {
-    answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(data), signal: last.signal });
-  } catch {
-    return; // a newer one is under way, or the network is: the button says which
+    const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(data), signal: last.signal });
+    if (answer.status === 401) return say("Your log-in is over. Press Preview to log in: what you typed is kept.");
+    if (!answer.ok) return say("There is no preview of this yet. Press Preview to see why: what you typed is kept.");
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    morph(document.getElementById("preview"), page.getElementById("preview"));
+  } catch (error) {
+    if (error.name !== "AbortError") say("No answer: there is no preview of this yet. Type on, or press Preview, to try again.");
   }
-  if (answer.status === 401) {
-    say("Your log-in is over. Press Preview to log in: what you typed is kept.");
-    return;
-  }
-  if (!answer.ok) return;
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const fresh = page.getElementById("preview");
-  const old = document.getElementById("preview");
-  if (!fresh || !old) return;
-  const open = [...old.querySelectorAll("details")].map((one) => one.open);
-  fresh.querySelectorAll("details").forEach((one, number) => { one.open = open[number] ?? false; });
-  old.replaceChildren(...fresh.childNodes);
 }
 
 function say(words) {
