@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
+from whenever import Instant
+
 from hibernator.pictures.days import Day, Mark, Piece, days, footnotes, notes, within
 from hibernator.pictures.ink import MEANINGS, Cause, Tone, is_asleep, tone, words
 from hibernator.pictures.strips import Proposal, Strip, totals
@@ -131,12 +133,15 @@ _SKIPPED = "The clock skips this."
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render(strips: Sequence[Strip], *, styled: bool = True) -> str:
-    """The whole file; without its own style for a page that has one, and that forbids any other."""
+def render(strips: Sequence[Strip], *, styled: bool = True, now: Instant | None = None) -> str:
+    """The whole file; without its own style for a page that has one, and that forbids any other.
+
+    `now` marks where one is, in a picture that is gone in a minute.
+    """
     panels: list[str] = []
     top = _PAD
     for strip in strips:
-        panel = _Panel(strip, top)
+        panel = _Panel(strip, top, now)
         panels += panel.draw()
         top = panel.bottom + _PAD
     title = "When everything sleeps" if strips and strips[0].resource.is_plan else "How many replicas run"
@@ -168,8 +173,9 @@ def _hatch(name: str, stripes: str) -> str:
 class _Panel:
     """A resource: its title, its days and what there is to say about them."""
 
-    def __init__(self, strip: Strip, top: int) -> None:
+    def __init__(self, strip: Strip, top: int, now: Instant | None) -> None:
         self._strip = strip
+        self._now = [(from_instant(now), from_instant(now) + 1)] if now else []
         self._is_plan = strip.resource.is_plan
         self._spans = [(from_instant(each.start), from_instant(each.end)) for each in strip.intervals]
         self._most = max((each.value for each in strip.intervals if not self._is_plan), default=0)
@@ -199,10 +205,14 @@ class _Panel:
         for day in days(resource.zone, self._strip.first, self._strip.last):
             weekend = day.date.weekday() in {5, 6}
             name = f"{day.date:%a} {day.date.day} {day.date:%b}"
-            yield _label(_PAD, self.bottom + 13, name, "quiet" if weekend else "")
+            now = next((piece for _, piece in within(day, self._now)), None)
+            yield _label(_PAD, self.bottom + 13, name, "today" if now else "quiet" if weekend else "")
             yield f'<g transform="translate({_PAD + _LABEL} {self.bottom})" clip-path="url(#lane)">'
             yield from self._lane(day)
             yield "</g>"
+            if now:
+                x = _PAD + _LABEL + _along(now.clock)
+                yield f'<path class="now" d="M{x:g} {self.bottom - 2}v{_HIGH + 4}"><title>now</title></path>'
             yield from self._notes(day)
             self.bottom += _STEP
         for hour in range(3, 24, 3):

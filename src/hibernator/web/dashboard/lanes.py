@@ -160,10 +160,10 @@ def resource_of_scaler(scaler: TimeWindowScaler) -> Resource | None:
 
 
 def weeks(resource: Resource, now: Instant) -> str:
-    """Two weeks back and two ahead, as `simulate -o svg` draws them, in whole days of the plan's clock."""
+    """Two weeks back and two ahead as `simulate -o svg` draws them, by the plan's clock; and where now is."""
     today = now.to_tz(resource.zone.name).start_of("day").to_instant()
     drawn = strip(resource, today - FORTNIGHT, today + FORTNIGHT)
-    return render([drawn], styled=False)
+    return render([drawn], styled=False, now=now)
 
 
 def quarter(at: Instant, start: Instant) -> int:
