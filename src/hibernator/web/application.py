@@ -88,6 +88,12 @@ def away_page(method: str) -> Page:
 
 _PAGES: Final = {
     400: Page("This request cannot be read", "Nothing was changed.", again="/"),
-    404: Page("There is nothing here", "The link may be incomplete.", "Copy the whole link from the mail."),
+    404: Page(
+        "There is nothing here",
+        "The address may be incomplete.",
+        "Copy the whole address.",
+        again="/",
+        label="Overview",
+    ),
     405: Page("This address takes no such request", "Nothing was changed.", again="/"),
 }

@@ -32,6 +32,8 @@ PAGES = {
     "story": "/audit?kind=ScheduleException&namespace={}&name=release-shop",
 }
 
+CUT = "[...document.querySelectorAll('.card')].filter(o => o.scrollWidth > o.clientWidth).map(o => o.id)"
+
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", ["phone", "wide"])
@@ -47,6 +49,10 @@ async def test_every_page_can_be_read(scene: Showing, chromium: "Browser", schem
             width = await found.page.evaluate("document.documentElement.scrollWidth")
             if width != (390 if size == "phone" else 1440):
                 faults.append(f"{name}: it is {width} wide")
+            if size == "wide" and scheme == "light":  # and on what is between the two
+                await found.page.set_viewport_size({"width": 768, "height": 900})
+                faults += [f"{name}: {cut} is cut" for cut in await found.page.evaluate(CUT)]
+                await found.page.set_viewport_size(WIDE["viewport"])
             assert "taken" not in await found.page.title(), name
         assert faults == []
         assert not [said for said in found.complaints if "Policy" in said]
@@ -81,7 +87,7 @@ async def test_the_first_page_is_small(scene: Showing) -> None:
         parts = [
             page,
             *[await browser.get(path) for path in static],
-            *[await browser.get(f"/static/{name}") for name in ("live.js", "times.js")],
+            *[await browser.get(f"/static/{name}") for name in ("live.js", "morph.js", "times.js")],
         ]
     assert len(static) >= 3
     assert {part.status for part in parts} == {200}

@@ -158,8 +158,12 @@ def _calls(board: Board) -> list[Call]:
     async def chain(_request: Request, who: Viewer) -> View:
         return await audits.chain(who)
 
-    of_plans = {"phase": "Only in this phase.", "label": "Only with this label: `team` or `team=shop`."}
+    of_plans = {
+        "phase": "Only in this phase; `Error` finds all plans of which something failed.",
+        "label": "Only with this label: `team` or `team=shop`.",
+    }
     of_state = {"state": "Only in this state."}
+    of_day = of_state | {"on": "Only what holds on this day of UTC, as 2026-03-01."}
     sort = {"sort": "`namespace`, `name`, `state` or `next`."}
     return [
         Call("/overview", "Everything in numbers, and what needs attention.", Overview, overview, {}),
@@ -174,7 +178,7 @@ def _calls(board: Board) -> list[Call]:
         ),
         Call("/scalers", "The scalers.", ScalerList, scaler_list, _FILTERS | _PAGE),
         Call("/scalers/{namespace}/{name}", "One scaler.", ScalerView, scaler, {}),
-        Call("/exceptions", "The exceptions.", ExceptionList, exception_list, _FILTERS | of_state | _PAGE),
+        Call("/exceptions", "The exceptions.", ExceptionList, exception_list, _FILTERS | of_day | _PAGE),
         Call(
             "/remediations",
             "The remediations that ask people.",

@@ -233,9 +233,9 @@ def _details(one: Entry) -> str:
         return ""
     if not isinstance(found, dict):
         return ""
-    return " · ".join(
-        f"{name}: {plain(value)}" for name, value in found.items() if value not in ("", None, {}, [])
-    )
+    message = found.pop("message", "")
+    rest = (f"{name}: {plain(value)}" for name, value in found.items() if value not in ("", None, {}, [], 0))
+    return " · ".join([*([plain(message)] if message else []), *rest])
 
 
 def plain(value: Any) -> str:

@@ -130,8 +130,8 @@ class Preview:
     command: str = ""
 
 
-def suggested_name(plan: HibernatePlan, type_: str, now: Instant) -> str:
-    return f"{plan.metadata.name}-{type_}-{now.to_stdlib():%Y%m%d-%H%M}"
+def suggested_name(plan: HibernatePlan, now: Instant) -> str:
+    return f"{plan.metadata.name}-{now.to_stdlib():%Y%m%d-%H%M}"
 
 
 def preview(
@@ -183,7 +183,7 @@ def _wanted(fields: Fields, plan: HibernatePlan, now: Instant) -> ExceptionInput
     if fields.threshold and not (fields.threshold.isdecimal() and len(fields.threshold) < 4):  # noqa: PLR2004
         raise ValueError(f"How many must agree is {fields.threshold!r}: write a number, or nothing for all.")
     return ExceptionInput(
-        name=fields.name or suggested_name(plan, fields.type, now),
+        name=fields.name or suggested_name(plan, now),
         plan=plan.metadata.name,
         type=fields.type,
         from_=fields.begin,

@@ -103,12 +103,20 @@ def calendar(rows: Sequence[ExceptionRow], first: Date, now: Instant) -> tuple[C
 
 
 def fitting(found: Iterable[ScheduleException], query: QueryParams) -> list[ScheduleException]:
-    namespace, state, words = (query.get(name, "") for name in ("namespace", "state", "q"))
+    namespace, state, day, words = (query.get(name, "") for name in ("namespace", "state", "on", "q"))
     if namespace:
         found = [one for one in found if one.metadata.namespace == namespace]
     if state:
         found = [one for one in found if state_of(one) == state]
+    if day:
+        found = [one for one in found if _is_on(one, day)]
     return [one for one in found if has_words(_texts(one), words)] if words.strip() else list(found)
+
+
+def _is_on(one: ScheduleException, day: str) -> bool:
+    """Whether it holds on a day as the calendar has it; dates as text are in the order of time."""
+    first, last = one.spec.valid_from, one.spec.valid_until - _MOMENT
+    return str(_date(first)) <= day <= str(_date(last))
 
 
 def _texts(one: ScheduleException) -> Iterator[str]:

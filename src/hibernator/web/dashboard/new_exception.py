@@ -67,7 +67,7 @@ class NewException:
             return await self._choice(request, session.identity)
         plan = await filing.plan_of(self._site, session.identity, asked)
         await filing.check(self._site, session.identity, plan.metadata.namespace)
-        name = suggested_name(plan, _FIRST.type, self._site.clock.now())
+        name = suggested_name(plan, self._site.clock.now())
         first = Fields(plan=asked, name=name, until=_FIRST.until)
         return await self._page(request, session, first)
 

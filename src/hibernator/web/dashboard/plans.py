@@ -26,6 +26,7 @@ from hibernator.web.dashboard.views import (
     PHASES,
     PlanList,
     PlanView,
+    is_failed,
     next_change,
     plan_row,
     plan_view,
@@ -56,7 +57,7 @@ class Plans:
 
     async def listed(self, who: Viewer, query: QueryParams) -> tuple[PlanList, list[HibernatePlan]]:
         """The plans that a question asks for, of those that the viewer may see; and the plans of the page."""
-        found = [plan for plan in await who.plans() if _fits(plan, query)]
+        found = [plan for plan in await who.plans() if fits(plan, query)]
         found.sort(key=_SORTS.get(query.get("sort", ""), _SORTS["namespace"]))
         shown, number, pages = page_of(found, query)
         rows = tuple(plan_row(plan) for plan in shown)
@@ -79,12 +80,14 @@ class Plans:
     async def _list(self, request: Request, who: Viewer) -> Response:
         listed, plans = await self.listed(who, request.query_params)
         namespaces = sorted({plan.metadata.namespace for plan in await who.plans()})
-        now = lane_start(self._board.site.clock.now())
+        start = lane_start(self._board.site.clock.now())
         cases = self._board.site.cases
         lanes = {
             plan.metadata.uid: pieces(
-                self._board.lanes.day(plan, cases.of_plan(plan.metadata.namespace, plan.metadata.name), now),
-                now,
+                self._board.lanes.day(
+                    plan, cases.of_plan(plan.metadata.namespace, plan.metadata.name), start
+                ),
+                start,
             )
             for plan in plans
         }
@@ -96,6 +99,7 @@ class Plans:
             topics="plans exceptions",
             listed=listed,
             lanes=lanes,
+            start=start,
             namespaces=namespaces,
             phases=PHASES,
         )
@@ -155,13 +159,13 @@ def has_words(texts: Iterable[str], words: str) -> bool:
     return all(word in whole for word in words.lower().split())
 
 
-def _fits(plan: HibernatePlan, query: QueryParams) -> bool:
+def fits(plan: HibernatePlan, query: QueryParams) -> bool:
     metadata, status = plan.metadata, plan.status
     namespace, phase, label = query.get("namespace"), query.get("phase"), query.get("label", "")
     key, _, value = label.partition("=")
     return (
         (not namespace or metadata.namespace == namespace)
-        and (not phase or (status.phase or "Pending") == phase)
+        and (not phase or (status.phase or "Pending") == phase or (phase == "Error" and is_failed(plan)))
         and (not label or (key in metadata.labels and (not value or metadata.labels[key] == value)))
         and has_words((f"{metadata.namespace}/{metadata.name}", state_words(plan)), query.get("q", ""))
     )

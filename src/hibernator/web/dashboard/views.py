@@ -16,9 +16,10 @@ from hibernator.api.planstatus import Cycle, HourlySaving, TargetStatus
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.decisions.conditions import find
 from hibernator.decisions.hibernateplan_status import saved_by
+from hibernator.decisions.hibernateplan_words import DEGRADED, READY
 from hibernator.schedule.timeline import Interval, State
 
-_STATES: Final = {
+PHASES: Final = {  # and how people say them
     "Active": "Awake",
     "Hibernated": "Asleep",
     "Hibernating": "Falling asleep",
@@ -27,7 +28,6 @@ _STATES: Final = {
     "Error": "Failed",
     "Pending": "Starting",
 }
-PHASES: Final = tuple(_STATES)
 KEPT_STATES: Final = {
     "Asleep": "Asleep",
     "WakingUp": "Waking up",
@@ -156,7 +156,7 @@ class PlanList(Page):
 
 
 def state_words(plan: HibernatePlan) -> str:
-    return _STATES.get(plan.status.phase or "Pending", "Starting")
+    return PHASES.get(plan.status.phase or "Pending", "Starting")
 
 
 def is_failed(plan: HibernatePlan) -> bool:
@@ -167,7 +167,6 @@ def is_failed(plan: HibernatePlan) -> bool:
 
 def plan_row(plan: HibernatePlan) -> PlanRow:
     status, metadata = plan.status, plan.metadata
-    ready = find(status.conditions, "Ready")
     return PlanRow(
         namespace=metadata.namespace,
         name=metadata.name,
@@ -178,11 +177,20 @@ def plan_row(plan: HibernatePlan) -> PlanRow:
         progress=status.progress,
         next=next_change(plan),
         exceptions=tuple(one.name for one in status.active_exceptions if one.state == "Active"),
-        message=ready.message if ready else "",
+        message=_message(plan),
         failed=is_failed(plan),
         dry_run=plan.spec.dry_run,
         labels=dict(metadata.labels),
     )
+
+
+def _message(plan: HibernatePlan) -> str:
+    """How it is going; where something failed, what that was."""
+    conditions = plan.status.conditions
+    degraded, ready = find(conditions, DEGRADED), find(conditions, READY)
+    if degraded and degraded.status == "True" and degraded.message:
+        return degraded.message
+    return ready.message if ready else ""
 
 
 def next_change(plan: HibernatePlan) -> Change | None:

@@ -12,6 +12,9 @@ document.addEventListener("click", async ({ target }) => {
   button.textContent = "Copied";
 });
 
+const nav = document.querySelector(".rooms"), here = nav?.querySelector("[aria-current]"); // wider than a phone
+if (here) nav.scrollLeft = here.offsetLeft + (here.offsetWidth - nav.clientWidth) / 2;
+
 const rooms = { o: "/", p: "/plans", s: "/scalers", e: "/exceptions", r: "/remediations", a: "/audit" };
 let went = 0; // when `g` was pressed
 

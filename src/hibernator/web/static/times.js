@@ -50,5 +50,9 @@ export function countDown(root) {
   }
 }
 
+const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+for (const note of document.querySelectorAll("[data-zone]")) {
+  note.textContent = `Times are on your clock: ${timeZone}. Timelines are on the clock of what they show.`;
+}
 setNow(document.body.dataset.now);
 showTimes(document);
