@@ -197,6 +197,10 @@ async def _approve(base_url: str) -> str:
             await browser.post(page.url, fields | {"verdict": "approve", "reason": ""})
         )
         assert done.status == 200, done.text
+        plan = await browser.get("/plans/shop-core/nights")
+        assert "What is asleep, and what it wakes to" in plan.text  # the operator says it
+        assert "trailUrl" not in plan.text
+        assert "The operator does not say it" not in plan.text
         return people.text
 
 

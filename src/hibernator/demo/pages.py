@@ -21,14 +21,14 @@ _CLIENT: Final = "hibernator-demo"
 
 
 @asynccontextmanager
-async def pages(stage: Stage, clock: Clock, manager: Manager) -> AsyncIterator[None]:
+async def pages(stage: Stage, clock: Clock, manager: Manager, operator: str) -> AsyncIterator[None]:
     """Have the manager serve them. Days go by the scene's clock, log-ins by the real one."""
     real, port = SystemClock(), free_port()
     issuer = f"http://{_HOST}:{port}"
     people = {person: address(person) for person in PEOPLE}
     party = Party(_CLIENT, stage.url + CALLBACK)
     provider = DemoProvider(issuer, party, people, lambda: real.now().timestamp())
-    chosen = _settings(stage, issuer)
+    chosen = _settings(stage, issuer, operator)
     async with web(chosen, stage.web, clock=clock, wall_clock=real) as made:
         with closing(Server(provider.app(), host=_HOST, port=port)) as login:
             manager.add("demo log-in", login.run)
@@ -36,7 +36,7 @@ async def pages(stage: Stage, clock: Clock, manager: Manager) -> AsyncIterator[N
             yield
 
 
-def _settings(stage: Stage, issuer: str) -> Settings:
+def _settings(stage: Stage, issuer: str, operator: str) -> Settings:
     """As in production, but for one replica, no mail, and plain HTTP, which stays on this machine."""
     keys, trail = stage.folder / "session-keys", stage.folder / "trail"
     keys.touch(mode=0o600)
@@ -51,6 +51,7 @@ def _settings(stage: Stage, issuer: str) -> Settings:
             "leader_elect": False,
             "session_key_file": str(keys),
             "database_file": str(trail),
+            "trail_url": operator,
             "oidc_issuer": issuer,
             "oidc_client_id": _CLIENT,
             "oidc_username_claim": "email",

@@ -110,7 +110,7 @@ async def play(stage: Stage, audience: Audience, *, speed: float, seconds: float
     settings = _settings(stage)
     async with (
         operator(settings, stage.operator, clock=clock, timing=_PATIENT) as made,
-        pages(stage, clock, made.manager),
+        pages(stage, clock, made.manager, f"https://{settings.trail_listen}"),
         Client(stage.admin) as client,
     ):
         watching = Watching(client, clock, stage.scene)
@@ -137,13 +137,14 @@ async def _look_on(watching: Watching, audience: Audience) -> None:
 
 def _settings(stage: Stage) -> Settings:
     """As in production, but for boundaries on the second."""
-    port = free_port()
+    port, trail_port = free_port(), free_port()
     return Settings(
         namespace=HOME.namespace,
         listen="127.0.0.1:0",
         database=stage.database,
         webhook_listen=f"127.0.0.1:{port}",
         webhook_url=f"https://127.0.0.1:{port}",
+        trail_listen=f"127.0.0.1:{trail_port}",
         scaler_jitter_from=0.0,
         scaler_jitter_to=0.0,
         scaler_minimum=0.0,

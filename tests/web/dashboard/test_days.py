@@ -123,8 +123,8 @@ def test_a_timeline_shows_where_one_is(now: str, day: str, along: int) -> None:
     berlin = plan(schedule={"timezone": "Europe/Berlin", "offHours": [NIGHT]})
     resource = resource_of(berlin, ())
     assert resource
-    drawn = weeks(resource, Instant(now))
-    lines = drawn.splitlines()
+    lines = weeks(resource, Instant(now)).splitlines()
+    assert sum("clip-path" in line for line in lines) == 28  # days, also where one has another hour
     [mark] = [number for number, line in enumerate(lines) if 'class="now"' in line]
     [today] = [number for number, line in enumerate(lines) if 'class="today"' in line]
     assert today < mark

@@ -30,7 +30,7 @@ from hibernator.schedule.timeline import Interval, State
 
 DAY: Final = TimeDelta(hours=24)
 QUARTERS: Final = 96  # quarters of an hour in it
-FORTNIGHT: Final = TimeDelta(hours=14 * 24)
+_FORTNIGHT: Final = 14  # days
 _MOST: Final = 20_000  # plans whose day is remembered
 
 _Day = tuple[Interval[Any], ...]
@@ -161,8 +161,9 @@ def resource_of_scaler(scaler: TimeWindowScaler) -> Resource | None:
 
 def weeks(resource: Resource, now: Instant) -> str:
     """Two weeks back and two ahead as `simulate -o svg` draws them, by the plan's clock; and where now is."""
-    today = now.to_tz(resource.zone.name).start_of("day").to_instant()
-    drawn = strip(resource, today - FORTNIGHT, today + FORTNIGHT)
+    today = now.to_tz(resource.zone.name).start_of("day")
+    first, last = today.subtract(days=_FORTNIGHT), today.add(days=_FORTNIGHT)
+    drawn = strip(resource, first.to_instant(), last.to_instant())
     return render([drawn], styled=False, now=now)
 
 
