@@ -18,6 +18,12 @@ if (here) nav.scrollLeft = here.offsetLeft + (here.offsetWidth - nav.clientWidth
 const rooms = { o: "/", p: "/plans", s: "/scalers", e: "/exceptions", r: "/remediations", a: "/audit" };
 let went = 0; // when `g` was pressed
 
+// An address says what is asked for, and nothing of the fields that are left empty.
+document.addEventListener("formdata", ({ target, formData }) => {
+  if (!target.matches(".filters")) return;
+  for (const [name, value] of [...formData]) if (!value) formData.delete(name);
+});
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest("input, textarea, select, [contenteditable]")) {
