@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import yaml
 
-from hibernator.admission.policies_doors import WEB
+from hibernator.admission.policies_accounts import WEB
 from hibernator.api.kind import Kind
 from hibernator.api.kinds import DEFINITIONS
 from hibernator.api.meta import Object
