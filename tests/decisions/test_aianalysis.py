@@ -79,6 +79,13 @@ def test_confidence_decides_where_no_policy_does(confidence: float | None, phase
     assert status.approval_required is {"Approving": True, "Pending": None}.get(phase, False)
 
 
+@pytest.mark.parametrize("confidence", [0.7999999, 0.5999999])
+def test_a_confidence_a_little_too_low_is_not_rounded_up_in_the_sentence(confidence: float) -> None:
+    status = judged(confidence).status
+    told = status.approval_context.reason if status.approval_context else status.message
+    assert f"confidence of {confidence} is below" in told
+
+
 def test_a_policy_asks_for_approval_where_confidence_would_not() -> None:
     status = judged(0.95, policy=Answer(required=True, reason="Production.")).status
     assert (status.phase, status.reason) == ("Approving", "PolicyRequiresApproval")

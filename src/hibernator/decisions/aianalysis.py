@@ -197,7 +197,7 @@ def _unfinished(seen: Seen, _now: Instant) -> _Course | None:
 def _unlikely(seen: Seen, _now: Instant) -> _Course | None:
     if (confidence := _confidence(seen)) >= LEAST:
         return None
-    message = f"A confidence of {confidence:g} is below {LEAST:.2f}: nothing is done on such a guess."
+    message = f"A confidence of {confidence} is below {LEAST:.2f}: nothing is done on such a guess."
     return _Course(phase="Rejected", reason="LowConfidence", message=message)
 
 
@@ -272,7 +272,7 @@ def _why_people(seen: Seen) -> tuple[Reason, str] | None:
         why = policy.reason or "The policy wants people to agree."
         return "PolicyRequiresApproval", why
     if not SURE <= confidence <= 1:
-        return "MediumConfidence", f"The confidence of {confidence:g} is below {SURE:.2f}."
+        return "MediumConfidence", f"The confidence of {confidence} is below {SURE:.2f}."
     if policy is not None and not seen.is_known:
         why = "The RemediationRequest that it names does not exist, and the policy might have asked about it."
         return "RemediationUnknown", why
