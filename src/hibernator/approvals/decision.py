@@ -23,6 +23,7 @@ from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.decisions.approval import DONE, Refusal, Seat, Verdict, Vote, over, wrong_channel
 from hibernator.decisions.conditions import whole_second
 from hibernator.decisions.person import Person
+from hibernator.decisions.scheduleexception_line import is_held
 from hibernator.decisions.scheduleexception_request import needs_approval, settled, spec_hash
 from hibernator.kube.client import Client
 from hibernator.kube.errors import Conflict
@@ -150,6 +151,8 @@ def why_not(exception: ScheduleException, vote: Vote) -> Refusal | None:
     name = exception.metadata.name
     if exception.metadata.deletion_timestamp:
         return Refusal("TooLate", f"{name} is being deleted: there is nothing left to decide.")
+    if is_held(exception) and not spec.cancelled:
+        return Refusal("TooEarly", f"{name} is held by a policy and asks no one now. {status.message}")
     if not needs_approval(exception):
         return Refusal("NotAsked", f"{name} needs no approval.")
     if spec.draft:

@@ -17,7 +17,7 @@ from hibernator.api.exceptionpolicy import Freeze, Limits
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.scheduleexception import ScheduleException, ScheduleExceptionSpec
 from hibernator.api.windows import OffHourWindow
-from hibernator.decisions.scheduleexception_line import REFUSED, place
+from hibernator.decisions.scheduleexception_line import is_held, place
 from hibernator.schedule.spans import Spans, subtract, union
 from hibernator.schedule.ticks import DAY, HOUR, WEEK, day_of, from_datetime
 from hibernator.schedule.windows import off_hours
@@ -69,9 +69,8 @@ def _counts(one: ScheduleException, mine: ScheduleException) -> bool:
         return True
     if one.spec.draft or one.spec.cancelled or status.state in _OVER:
         return False
-    is_refused = any(condition.reason == REFUSED for condition in status.conditions)
     is_older = not mine.metadata.uid or place(one) < place(mine)  # what is being created comes last
-    return is_older and not is_refused
+    return is_older and not is_held(one)
 
 
 def joined(spec: ScheduleExceptionSpec, others: Iterable[Use]) -> int:

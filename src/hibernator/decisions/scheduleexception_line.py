@@ -23,7 +23,7 @@ MOST_OF_PLAN: Final = 32
 MOST_OF_REQUESTER: Final = 16  # so that no one alone takes all places of a plan
 
 _TAKEN: Final = re.compile(r"already has active exception (\S+) \(expires")
-REFUSED: Final = "PolicyRefused"  # the reason of one that a policy does not let through
+_REFUSED: Final = "PolicyRefused"  # the reason of one that a policy does not let through
 _ENDED: Final = frozenset({"Expired", "Cancelled", "Rejected"})
 
 Turn = tuple[str, str]
@@ -55,8 +55,12 @@ def is_ready(one: ScheduleException, now: Instant) -> bool:
 def is_agreed(one: ScheduleException) -> bool:
     """Whether neither people nor policies keep it from being active, as far as its status says."""
     needed = one.spec.approval_required or bool(one.status.required_approvals)
-    is_refused = any(condition.reason == REFUSED for condition in one.status.conditions)
-    return one.status.approval_state == "Approved" or not (needed or is_refused)
+    return one.status.approval_state == "Approved" or not (needed or is_held(one))
+
+
+def is_held(one: ScheduleException) -> bool:
+    """Whether a policy does not let it through, whoever agrees, as far as its status says."""
+    return any(condition.reason == _REFUSED for condition in one.status.conditions)
 
 
 def ahead(
