@@ -184,6 +184,38 @@ async def test_a_question_that_was_deleted_in_slack_is_there_again_within_a_day_
         assert len(said(slack.conversation(BOB))) == 1  # half time comes after five days
 
 
+async def test_an_open_question_follows_its_plan_and_one_that_is_over_does_not(place: Place) -> None:
+    scene, slack, clock = place.scene, place.slack, place.clock
+
+    def plan_in(zone: str) -> dict[str, Any]:
+        nights = {"timezone": zone, "offHours": hours("20:00", "06:00", ["Monday", "Tuesday"])}
+        return plan(noop("nothing"), name="dev-plan", schedule=nights)
+
+    def shown() -> list[str]:
+        return [str(one["blocks"]) for one in (*slack.questions(BOB), *slack.channel(ROOM)[:1])]
+
+    scene.apply(plan_in("UTC"), exception("asked", **ASKED))
+    async with (
+        running(scene.cluster.kubeconfig, scene.namespace, clock, **PATIENCE) as run,
+        posting(scene.cluster.kubeconfig, scene.namespace, place.folder, clock, **place.settings) as post,
+    ):
+        clock.settles_with(post.settle)
+        await run.settle()
+        scene.apply(plan_in("Africa/Abidjan"))  # the same hours: nothing else says that it changed
+        await run.settle()
+        await clock.advance(5)
+        assert ["(Africa/Abidjan)" in one for one in shown()] == [True, True]
+        await decide(post.client, clock, scene, BOB, "reject", "Not in the freeze.")
+        await run.settle()
+        await clock.advance(10)
+        edits = [method for method, _ in slack.calls].count("chat.update")
+        scene.apply(plan_in("Europe/Berlin"))
+        await run.settle()
+    async with posting(scene.cluster.kubeconfig, scene.namespace, place.folder, clock, **place.settings):
+        assert ["(Africa/Abidjan)" in one for one in shown()] == [True, True]
+        assert [method for method, _ in slack.calls].count("chat.update") == edits
+
+
 async def test_the_second_level_is_asked_in_slack_when_a_remediation_is_escalated(place: Place) -> None:
     scene, slack, clock = place.scene, place.slack, place.clock
     scene.cluster.request("POST", APPROVAL_REQUESTS.path(scene.namespace), REMEDIATION)

@@ -24,7 +24,7 @@ from hibernator.decisions.conditions import seconds_until
 from hibernator.decisions.person import mailbox
 from hibernator.decisions.scheduleexception_line import plan_key
 from hibernator.kube.cache import Cache, Caches
-from hibernator.kube.controller import Controller, For, Key, Result, Watches
+from hibernator.kube.controller import Controller, For, Key, Result, Source, Watches, WatchesSpec
 from hibernator.kube.errors import AlreadyExists
 from hibernator.kube.reconciler import Objects
 from hibernator.messages.channel import Channel, Letter
@@ -273,7 +273,20 @@ def message_controllers(
         lambda one: of_remediation(one, analysis_of(one), means.people.directory()),
         lambda one: facts_of_remediation(one, analysis_of(one)),
     )
-    yield _controller("exception messages", means, of_exceptions, deliveries, people)
+
+    def open_of(plan: str) -> Iterator[Key]:
+        for one in exceptions.find(BY_PLAN, plan):
+            if one.status.approval_state == "Pending":
+                yield Key(one.metadata.namespace, one.metadata.name)
+
+    def of_this(plan: HibernatePlan) -> Iterator[Key]:
+        return open_of(f"{plan.metadata.namespace}/{plan.metadata.name}")
+
+    def beside(other: ScheduleException) -> Iterable[Key]:
+        return open_of(plan_key(other)) if other.status.state == "Active" else ()
+
+    drawn: tuple[Source, ...] = (WatchesSpec(plans, of_this), Watches(exceptions, beside))
+    yield _controller("exception messages", means, of_exceptions, deliveries, people, drawn)
     yield _controller("remediation messages", means, of_remediations, deliveries, people)
     kinds: dict[str, Cache[Any]] = {cache.kind.kind: cache for cache in (exceptions, requests)}
     yield closing_controller(means, kinds, deliveries)
@@ -299,6 +312,7 @@ def _controller(
     subject: Subject[T],
     deliveries: Cache[ApprovalDelivery],
     people: Sequence[Cache[Any]],
+    others: Sequence[Source] = (),
 ) -> Controller:
     kind = subject.requests.kind.kind
 
@@ -318,6 +332,7 @@ def _controller(
             For(subject.requests),
             Watches(deliveries, request_of),
             *(Watches(cache, open_ones) for cache in people),
+            *others,
         ],
         clock=means.clock,
         metrics=means.metrics,

@@ -8,7 +8,7 @@ Pure. Everything in it may hold what people wrote: what shows it escapes it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from whenever import Instant
@@ -87,6 +87,10 @@ class Facts:
     @property
     def is_open(self) -> bool:
         return self.state == "Pending"
+
+    def without_plan(self) -> "Facts":
+        """The same without what follows from the plan as it is now."""
+        return replace(self, zone=UTC, comparison=None, hours=None, changes=())
 
     @property
     def hours_words(self) -> str:

@@ -6,7 +6,7 @@ Slack keeps with the message (`metadata`), so that a process that died in betwee
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import structlog
@@ -108,7 +108,9 @@ class Slack:
         return mark_of(delivery.spec.request.uid, topic, delivery.spec.recipient)
 
     def hash_of(self, letter: Letter) -> str:
-        return sheet(letter, self._mode).hash
+        """What is over is not drawn anew because its plan changes later."""
+        facts = letter.facts.without_plan() if is_kept(letter) else letter.facts
+        return sheet(replace(letter, facts=facts), self._mode).hash
 
     def renews_at(self, message_id: str) -> Instant | None:
         place = place_of(message_id)
