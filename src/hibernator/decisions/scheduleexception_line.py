@@ -59,7 +59,7 @@ def is_agreed(one: ScheduleException) -> bool:
 
 
 def is_held(one: ScheduleException) -> bool:
-    """Whether a policy does not let it through, whoever agrees, as far as its status says."""
+    """Whether a policy does not let it through, even with all approvals, as far as its status says."""
     return any(condition.reason == _REFUSED for condition in one.status.conditions)
 
 
