@@ -174,7 +174,7 @@ def test_who_comes_second_waits_and_finds_the_work_done(workshop: Workshop) -> N
 
 
 def test_without_a_network_it_says_what_to_set_instead(workshop: Workshop) -> None:
-    complaint = "dial tcp: lookup proxy.golang.org: no such host"
+    complaint = "dial tcp: lookup modules.example.com: no such host"
     done = Command({**workshop.environment, "FAKE_GO_NO_NETWORK": complaint}).run("build", "etcd")
     assert done.returncode == 3
     assert f"go.etcd.io/etcd/server/v3 v3.6.16 could not be fetched: {complaint}\n" in done.stderr
