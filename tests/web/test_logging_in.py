@@ -12,13 +12,14 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from structlog.testing import capture_logs
 
-from hibernator.web.limits import Rate
+from hibernator.web.limits import Limits, Rate
 from hibernator.web.metrics import LOGINS, REFUSALS
 from hibernator.web.sessions import COOKIE
 from support.browser import Answer, Browser
 from support.webs import BASE_URL, Webs
 
 BOB = "bob@company.com"
+CAROL = "carol@company.com"
 HOST = "hibernator.test"
 
 
@@ -250,6 +251,25 @@ async def test_a_forged_address_does_not_escape_the_limits(webs: Webs) -> None:
     assert [answer.status for answer in answers] == [*[400] * 5, 429]
     assert "Try again in 10 seconds." in answers[-1].text
     assert answers[-1].headers["retry-after"] == "10"
+
+
+async def test_people_at_one_address_do_not_use_up_what_others_there_may_ask_for(webs: Webs) -> None:
+    limit = webs.replicas[0].site.limits.request
+    async with webs.browser() as stranger, webs.browser() as bob, webs.browser() as carol:
+        for browser, who in ((bob, BOB), (carol, CAROL)):
+            await webs.log_in(browser, who)
+        with patch.object(limit, "rate", Rate(5, 0.1)), patch.object(limit, "_left", OrderedDict()):
+            for browser in (stranger, bob, carol):
+                answers = [await browser.get("/") for _ in range(6)]
+                assert [answer.status for answer in answers][-1] == 429
+                assert 429 not in [answer.status for answer in answers][:-1]
+
+
+def test_an_office_of_a_hundred_may_log_in_at_once() -> None:
+    """Each comes from a link, is sent to the log-in and from there to the provider, and comes back."""
+    limits = Limits(monotonic=lambda: 0.0)
+    assert not any(limits.request.wait("office") for _ in range(100 * 5))
+    assert not any(limits.login.wait("office") for _ in range(100 * 2))
 
 
 async def test_logs_hold_no_code_no_cookie_no_token_and_no_state(webs: Webs) -> None:

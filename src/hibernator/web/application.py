@@ -39,8 +39,8 @@ def application(site: Site, ways: Sequence[Login], pages: Sequence[BaseRoute] = 
     handlers = _handlers(site)
     app = Starlette(routes=routes, max_body_size=MOST_BODY, exception_handlers=handlers)
     app.router.redirect_slashes = False  # it would redirect to whatever the Host header says
-    return SafetyMiddleware(
-        SessionMiddleware(app, site.sessions, site.ended.has),
+    safe = SafetyMiddleware(
+        app,
         site.pages,
         site.metrics,
         site.limits,
@@ -48,6 +48,7 @@ def application(site: Site, ways: Sequence[Login], pages: Sequence[BaseRoute] = 
         proxies=proxies(site.settings),
         from_elsewhere=FROM_ELSEWHERE,
     )
+    return SessionMiddleware(safe, site.sessions, site.ended.has)
 
 
 def _handlers(site: Site) -> dict[type[Exception], ExceptionHandler]:

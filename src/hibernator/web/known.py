@@ -1,4 +1,4 @@
-"""Finds out whose request it is, before any page asks, and keeps the session of who is there young."""
+"""Finds out whose request it is, before anything else asks, and keeps the session of who is there young."""
 
 from collections.abc import Callable
 from typing import Final
@@ -21,6 +21,8 @@ class SessionMiddleware:
         self._is_over = is_over
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in {"http", "websocket"}:
+            return
         session = self._sessions.of(HTTPConnection(scope))
         if session and self._is_over(session):
             session = None

@@ -1,7 +1,8 @@
 """How much one address or one person may ask for: enough for an office, too little for a guessing machine.
 
-Each replica counts for itself. Behind an ingress that is not among the trusted proxies, everybody has the
-ingress's address; that is why an address may ask for much.
+Each replica counts for itself. An office has one address, and behind an ingress that is not among the trusted
+proxies everybody has the ingress's. So only those who are not logged in share what their address may ask for:
+an open page comes up to date by itself with each change, and no one's pages use up what others may ask for.
 """
 
 from collections import OrderedDict
@@ -22,7 +23,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    address: Rate = Rate(300, 50)  # any request
+    request: Rate = Rate(600, 50)  # any request: of one person, or of an address by all who are not logged in
     login: Rate = Rate(200, 5)  # log-ins from one address, begun or ended: an office opens its mail at nine
     person: Rate = Rate(20, 0.5)  # what one person decides or sends
     preview: Rate = Rate(40, 2)  # what one person tries out while they type
@@ -53,7 +54,7 @@ class Limits:
 
     def __init__(self, rates: Rates | None = None, monotonic: Callable[[], float] = steady) -> None:
         rates = rates or Rates()
-        self.address = Limit(rates.address, monotonic)
+        self.request = Limit(rates.request, monotonic)
         self.login = Limit(rates.login, monotonic)
         self.person = Limit(rates.person, monotonic)
         self.preview = Limit(rates.preview, monotonic)

@@ -15,6 +15,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
+from hibernator.decisions.person import mailbox
 from hibernator.kube.clock import steady
 from hibernator.kube.metrics import Metrics
 from hibernator.web.forwarded import Network, sender, shared_by
@@ -22,6 +23,7 @@ from hibernator.web.limits import Limits
 from hibernator.web.metrics import REFUSALS, REQUESTS, SECONDS
 from hibernator.web.pages import STATIC_PATH, Pages
 from hibernator.web.refusals import Page, RefusedError
+from hibernator.web.sessions import Session
 
 MOST_BODY: Final = 64 * 1024  # bytes; a page that takes more says so itself
 _MOST_COOKIES: Final = 24 * 1024
@@ -89,8 +91,6 @@ class SafetyMiddleware:
         self._warned = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] not in {"http", "websocket"}:
-            return
         began, answered = steady(), 0
         address = self._address(scope)
         scope.setdefault("state", {})["address"] = address
@@ -145,7 +145,7 @@ class SafetyMiddleware:
             raise RefusedError("origin", _FOREIGN)
 
     def _check_sender(self, request: HTTPConnection) -> None:
-        if wait := self._limits.address.wait(shared_by(request.state.address)):
+        if wait := self._limits.request.wait(_asker(request)):
             raise too_many(wait)
         if len(request.headers.get("cookie", "")) > _MOST_COOKIES:
             words = "Your browser sends more cookies than this page reads."
@@ -194,6 +194,12 @@ class SafetyMiddleware:
             ms=round(seconds * 1000, 1),
             address=address,
         )
+
+
+def _asker(request: HTTPConnection) -> str:
+    """Whose requests are counted together."""
+    session: Session | None = request.state.session
+    return mailbox(session.identity.email) if session else shared_by(request.state.address)
 
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST"})
