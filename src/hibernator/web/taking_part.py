@@ -26,10 +26,14 @@ def seats(case: Case) -> tuple[Seat, ...]:
 
 def is_asked(case: Case, person: Person, directory: Directory, now: Instant) -> bool:
     """Whether they are asked for themselves, or as the deputy of a person who is."""
-    by = asker(case, directory) if isinstance(case, ScheduleException) else _UNKNOWN
     asked = seats(case)
     if isinstance(case, RemediationApprovalRequest):
         asked = (*asked, *map(seat_of, case.status.required_approvals))
+    if any(seat.fits(person) for seat in asked):
+        return True
+    if not person.deputy_for:
+        return False  # each page asks this about all requests: without finding out who asked
+    by = asker(case, directory) if isinstance(case, ScheduleException) else _UNKNOWN
     return any(seat.fits(voice) for voice in voices(person, now, by) for seat in asked)
 
 
