@@ -23,7 +23,6 @@ from hibernator.web.limits import Limits
 from hibernator.web.metrics import REFUSALS, REQUESTS, SECONDS
 from hibernator.web.pages import STATIC_PATH, Pages
 from hibernator.web.refusals import Page, RefusedError
-from hibernator.web.sessions import Session
 
 MOST_BODY: Final = 64 * 1024  # bytes; a page that takes more says so itself
 _MOST_COOKIES: Final = 24 * 1024
@@ -198,7 +197,7 @@ class SafetyMiddleware:
 
 def _asker(request: HTTPConnection) -> str:
     """Whose requests are counted together."""
-    session: Session | None = request.state.session
+    session = request.state.session
     return mailbox(session.identity.email) if session else shared_by(request.state.address)
 
 
