@@ -5,7 +5,8 @@ from enum import StrEnum
 from typing import Final
 
 from hibernator.api.hibernateplan import PLANS, Schedule
-from hibernator.api.scheduleexception import ScheduleExceptionSpec
+from hibernator.api.scheduleexception import ScheduleExceptionSpec, ScheduleExceptionStatus
+from hibernator.decisions.scheduleexception_line import REFUSED
 from hibernator.schedule.holidays import Holidays
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.scaler import ScalerTimeline
@@ -21,28 +22,31 @@ class Standing(StrEnum):
     DRAFT = "a draft"
     REJECTED = "rejected"
     CANCELLED = "cancelled"
-    EXPIRED = "expired before it was approved"
+    EXPIRED = "expired before it became active"
+    REFUSED = "held back, as its status says"
 
 
+_HELD: Final = frozenset({REFUSED, "QuotaExceeded", "RequesterUnknown"})  # reasons of a pending one
 PROPOSED: Final = frozenset({Standing.PENDING, Standing.DRAFT})  # of these it is shown what they would do
 
 
-def standing_from(
-    spec: ScheduleExceptionSpec, state: str | None, approval_state: str | None, applied_at: object
-) -> Standing:
+def standing_from(spec: ScheduleExceptionSpec, status: ScheduleExceptionStatus) -> Standing:
     """Where an exception is: as its status says, or where it will be once the cluster has seen it."""
-    if spec.cancelled or state == "Cancelled":
+    agreed = status.approval_state == "Approved"
+    needed = spec.approval_required or status.approval_state is not None  # a policy may ask for it, too
+    if spec.cancelled or status.state == "Cancelled":
         return Standing.CANCELLED
-    if state == "Rejected":
+    if status.state == "Rejected":
         return Standing.REJECTED
     if spec.draft:
         return Standing.DRAFT
-    agreed = approval_state == "Approved"
-    if state in {"Active", "Approved"} or not spec.approval_required or (agreed and state == "Pending"):
+    if status.state in {"Active", "Approved"}:
         return Standing.IN_FORCE
-    if state == "Expired":
-        return Standing.IN_FORCE if applied_at else Standing.EXPIRED
-    return Standing.PENDING
+    if status.state == "Expired":
+        return Standing.IN_FORCE if status.applied_at else Standing.EXPIRED
+    if any(condition.reason in _HELD for condition in status.conditions):
+        return Standing.REFUSED
+    return Standing.PENDING if needed and not agreed else Standing.IN_FORCE
 
 
 @dataclass(frozen=True, slots=True)

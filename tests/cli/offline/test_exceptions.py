@@ -8,6 +8,12 @@ import pytest
 from cli.offline import samples
 from support.command import Ran, hibernator
 
+REFUSED = {
+    "type": "Ready",
+    "status": "False",
+    "reason": "PolicyRefused",
+    "lastTransitionTime": "2026-03-02T00:00:00Z",
+}
 RANGE = ("--from", "2026-03-03T12:00:00Z", "--to", "2026-03-04T12:00:00Z")
 
 
@@ -49,6 +55,12 @@ def test_an_exception_that_needs_approval_bends_once_its_status_says_so(
     assert reasons(samples.plan(), samples.pending(status=status)) == expected
 
 
+@pytest.mark.parametrize("state", ["Pending", "Expired"])
+def test_an_exception_that_waits_because_a_policy_asks_for_approval_does_not_bend(state: str) -> None:
+    asked = samples.exception(status={"state": state, "approvalState": "Pending"})
+    assert reasons(samples.plan(), asked) == UNBENT
+
+
 @pytest.mark.parametrize("field", ["draft", "cancelled"])
 def test_a_draft_and_a_cancelled_exception_do_not_bend(field: str) -> None:
     exception = samples.exception()
@@ -61,10 +73,11 @@ def test_a_draft_and_a_cancelled_exception_do_not_bend(field: str) -> None:
     [
         ({"state": "Rejected"}, "rejected"),
         ({"state": "Cancelled"}, "cancelled"),
-        ({"state": "Expired"}, "expired before it was approved"),
+        ({"state": "Expired"}, "expired before it became active"),
+        ({"state": "Pending", "conditions": [REFUSED]}, "held back, as its status says"),
     ],
 )
-def test_an_exception_without_effect_is_noted(status: dict[str, str], words: str) -> None:
+def test_an_exception_without_effect_is_noted(status: dict[str, Any], words: str) -> None:
     assert notes(samples.plan(), samples.pending(status=status)) == [
         f"note: ScheduleException default/late changes nothing: it is {words}."
     ]

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import msgspec
 from whenever import Instant
 
 from hibernator.api.hibernateplan import PLANS, PlanHolidays, Schedule
-from hibernator.api.scheduleexception import ScheduleExceptionSpec
+from hibernator.api.scheduleexception import ScheduleExceptionSpec, ScheduleExceptionStatus
 from hibernator.api.structural import guess
 from hibernator.api.timewindowscaler import ScalerHolidays
 from hibernator.cli.offline import scalers
@@ -195,10 +196,8 @@ def age(document: Document) -> tuple[str, str]:
 
 def standing_of(document: Document, spec: ScheduleExceptionSpec) -> Standing:
     """Where an exception is, as far as its document shows."""
-    state, approval = document.part("status", "state"), document.part("status", "approvalState")
-    return standing_from(
-        spec,
-        state if isinstance(state, str) else None,
-        approval if isinstance(approval, str) else None,
-        document.part("status", "appliedAt"),
-    )
+    try:
+        status = document.typed(ScheduleExceptionStatus, "status") if document.part("status") else None
+    except msgspec.ValidationError:
+        status = None
+    return standing_from(spec, status or ScheduleExceptionStatus())

@@ -19,9 +19,8 @@ from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
 from hibernator.decisions.conditions import seconds_until
 from hibernator.decisions.scaler_timeline import mistakes, timeline
 from hibernator.decisions.scheduleexception_line import place
-from hibernator.decisions.scheduleexception_request import needs_approval
 from hibernator.pictures.ink import tone
-from hibernator.pictures.resource import Resource, ShownException, Standing, plan_resource, standing_from
+from hibernator.pictures.resource import Resource, ShownException, plan_resource, standing_from
 from hibernator.pictures.strips import strip
 from hibernator.pictures.svg import CLASSES, render
 from hibernator.schedule.holidays import load_holidays
@@ -135,7 +134,7 @@ def resource_of(plan: HibernatePlan, exceptions: Iterable[ScheduleException]) ->
     # Days off from a ConfigMap are not drawn: this process may not read ConfigMaps.
     holidays = load_holidays(schedule.holidays)[0]
     shown = tuple(
-        ShownException(one.metadata.name, one.spec, _standing(one))
+        ShownException(one.metadata.name, one.spec, standing_from(one.spec, one.status))
         for one in sorted(exceptions, key=place)
         if not one.metadata.deletion_timestamp and not any(check_exception(one.spec))
     )
@@ -174,10 +173,3 @@ def quarter(at: Instant, start: Instant) -> int:
 
 def _midnight(now: Instant) -> Instant:
     return now.to_tz("UTC").start_of("day").to_instant()
-
-
-def _standing(one: ScheduleException) -> Standing:
-    status = one.status
-    found = standing_from(one.spec, status.state, status.approval_state, status.applied_at)
-    asked = status.state == "Pending" and status.approval_state != "Approved" and needs_approval(one)
-    return Standing.PENDING if asked and found is Standing.IN_FORCE else found  # where a policy asks for it
