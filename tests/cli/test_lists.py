@@ -9,7 +9,7 @@ from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.cli.exits import Exit
-from hibernator.cli.plan_words import columns
+from hibernator.cli.plan_words import columns, describe_lines
 from support.cluster import ClusterInTest
 from support.command import Ran, hibernator
 from support.plan_scenes import PlanScene, noop, plan
@@ -83,6 +83,21 @@ def test_a_suspended_plan_has_no_next_sleep(suspended: dict[str, str] | None, fo
     shown = msgspec.convert({**made, "status": status}, HibernatePlan)
     _, column, *_ = columns(lambda: Instant("2026-03-02T11:00:00Z"))
     assert column.value(shown) == following
+    described = [line for line in describe_lines(shown, Instant("2026-03-02T11:00:00Z")) if "next" in line]
+    assert [line.split()[1] for line in described] == following.split()[:1]
+
+
+def test_an_exception_that_is_valid_later_is_described_with_its_beginning() -> None:
+    later = {
+        "name": "month-end",
+        "type": "suspend",
+        "state": "Active",
+        "validFrom": "2026-03-30T20:00:00Z",
+        "validUntil": "2026-04-01T20:00:00Z",
+    }
+    shown = msgspec.convert({**plan(noop("drill")), "status": {"activeExceptions": [later]}}, HibernatePlan)
+    described = "\n".join(describe_lines(shown, Instant("2026-03-02T11:00:00Z")))
+    assert "Active, from Mon 2026-03-30 20:00 UTC (in 28d9h) until Wed 2026-04-01 20:00 UTC" in described
 
 
 def test_a_list_shows_how_old_things_are(scene: PlanScene) -> None:

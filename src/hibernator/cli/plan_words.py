@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 import yaml
@@ -30,10 +31,12 @@ def _describe(plan: HibernatePlan, now: Instant) -> Iterator[str]:
         return distanced(at, plan.spec.schedule.timezone, now)
 
     yield f"{plan.metadata.namespace}/{plan.metadata.name} is {status.phase or 'not reconciled yet'}"
-    if following := status.next_transition:
-        yield f"  next         {following.to} at {when(following.at)} ({following.reason})"
+    if following := next_change(plan):
+        reason = f" ({following.reason})" if following.reason else ""
+        yield f"  next         {following.to} at {when(following.at)}{reason}"
     for one in status.active_exceptions:
-        yield f"  exception    {one.name} ({one.type}), {one.state}, until {when(one.valid_until)}"
+        valid = validity(one.valid_from, one.valid_until, plan.spec.schedule.timezone, now)
+        yield f"  exception    {one.name} ({one.type}), {one.state}, {valid}"
     for target in status.targets:
         items = target.items
         counts = f", {items.done or 0}/{items.total or 0} items" if items else ""
@@ -104,29 +107,41 @@ def _exception(plan: HibernatePlan) -> str:
     return ", ".join(one.name for one in plan.status.active_exceptions if one.state == "Active")
 
 
-def _next(plan: HibernatePlan) -> tuple[str, datetime] | None:
+class Following(NamedTuple):
+    to: str
+    at: datetime
+    reason: str = ""
+
+
+def next_change(plan: HibernatePlan) -> Following | None:
     """What becomes of the plan next, and when. While it is suspended, it follows no schedule."""
     if plan.status.phase == "Suspended":
         until = plan.spec.suspend_until
-        return ("Resumed", until) if until else None
+        return Following("Resumed", until) if until else None
     found = plan.status.next_transition
-    return (found.to, found.at) if found else None
+    return Following(found.to, found.at, found.reason) if found else None
+
+
+def validity(start: datetime, end: datetime, zone: str, now: Instant) -> str:
+    """Until when an exception is valid, and from when where that is still to come."""
+    until = f"until {distanced(end, zone, now)}"
+    return until if Instant(start) <= now else f"from {distanced(start, zone, now)} {until}"
 
 
 def columns(now: Callable[[], Instant]) -> tuple[Column[HibernatePlan], ...]:
     """What is shown of a plan, by a clock."""
 
     def following(plan: HibernatePlan) -> str:
-        found = _next(plan)
-        return f"{found[0]} {relative(found[1], now())}" if found else ""
+        found = next_change(plan)
+        return f"{found.to} {relative(found.at, now())}" if found else ""
 
     def at(plan: HibernatePlan) -> str:
-        found = _next(plan)
-        return nearby(found[1], plan.spec.schedule.timezone, now()) if found else ""
+        found = next_change(plan)
+        return nearby(found.at, plan.spec.schedule.timezone, now()) if found else ""
 
     return (
         Column("Phase", lambda one: one.status.phase or ""),
-        Column("Next", following, basis=_next),
+        Column("Next", following, basis=next_change),
         Column("At", at),
         Column("Targets", lambda one: one.status.progress),
         Column("Exception", _exception),

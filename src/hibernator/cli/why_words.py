@@ -6,6 +6,7 @@ from whenever import Instant
 
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.timewindowscaler import TimeWindowScaler
+from hibernator.cli.plan_words import next_change, validity
 from hibernator.cli.why_details import Covering, WorkloadDetails
 from hibernator.decisions.conditions import find
 from hibernator.decisions.hibernateplan_words import WOKEN_BY_OTHERS
@@ -91,9 +92,9 @@ def _plan(details: WorkloadDetails, covering: Covering, now: Instant) -> Iterato
     for one in covering.exceptions:
         who = requester(one) or "an unknown user"
         reason = f": {one.spec.reason}" if one.spec.reason else ""
-        until = shown_with_distance(Instant(one.spec.valid_until), zone, now)
-        yield f"  override {one.metadata.name} ({one.spec.type}) by {who}, until {until}{reason}"
-    if following := plan.status.next_transition:
+        valid = validity(one.spec.valid_from, one.spec.valid_until, zone, now)
+        yield f"  override {one.metadata.name} ({one.spec.type}) by {who}, {valid}{reason}"
+    if following := next_change(plan):
         yield f"  until    {shown_with_distance(following.at, zone, now)}, then {following.to}"
 
 
