@@ -137,6 +137,9 @@ def told(**fields: Any) -> list[Problem]:
             "Write a number.",
         ),
         ({"time_zone": "UTC"}, "spec.time_zone", "there is no such field", "Remove it."),
+        ({"replic": 3, "replicas": 3}, "spec.replic", "there is no such field", "Did you mean replicas?"),
+        ({"small_number": 3}, "spec.small_number", "there is no such field", "Did you mean small?"),
+        ({"day": "Mon", "dayz": []}, "spec.dayz", "there is no such field", "Did you mean days?"),
         ({"replica": 3}, "spec.replica", "there is no such field", "Did you mean replicas?"),
         ({"Start": "08:00"}, "spec.Start", "there is no such field", "Did you mean start?"),
         (

@@ -247,6 +247,15 @@ async def test_the_saving_is_what_the_containers_ask_for(scene: PlanScene, execu
     assert (item.saving.cpu_cores, item.saving.memory_gib) == (1.0, 2.0)
 
 
+@pytest.mark.parametrize("name", ["Deployment", "deployments", "deploy", "apps/Deployment"])
+async def test_a_kind_may_be_named_as_kubectl_names_it(
+    scene: PlanScene, executor: WorkloadScaler, name: str
+) -> None:
+    scene.apply(workload(replicas=1))
+    (item,) = await executor.discover(job(scene, name))
+    assert item.key == f"Deployment/{scene.namespace}/web"
+
+
 async def test_kube_system_the_operators_own_namespace_and_unknown_kinds_are_refused_in_words(
     scene: PlanScene, executor: WorkloadScaler
 ) -> None:

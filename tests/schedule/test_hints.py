@@ -1,11 +1,13 @@
 """What is allowed and yet hardly meant is said, with what to write instead."""
 
+import msgspec
 import pytest
 from hypothesis import given
 
+from hibernator.api.timewindowscaler import ScalerHolidays
 from hibernator.api.windows import OffHourWindow
 from hibernator.schedule.plan import PlanTimeline
-from hibernator.schedule.problems import _awake, exception_hints, schedule_hints
+from hibernator.schedule.problems import _awake, exception_hints, scaler_hints, schedule_hints
 from hibernator.schedule.ticks import from_instant, to_instant
 from hibernator.schedule.timeline import State
 from hibernator.schedule.windows import off_hours as read
@@ -86,6 +88,43 @@ def test_without_its_plan_only_what_is_so_in_every_zone_is_told() -> None:
     _, spec = exception("suspend", validity, window("03:00-09:00", "Sunday"))  # in the far west
     assert list(exception_hints(spec, None)) == []
     assert list(exception_hints(spec, "Etc/GMT+12")) == []
+
+
+@pytest.mark.parametrize(
+    ("zone", "said"),
+    [
+        ("EST", "EST has no summer time. Write America/New_York, if its clock shall be followed."),
+        ("Etc/GMT-1", "Etc/GMT-1 is 1 hour ahead of UTC, all year: its sign is the other way round."),
+        ("Etc/GMT+5", "Etc/GMT+5 is 5 hours behind UTC, all year: its sign is the other way round."),
+    ],
+)
+def test_a_zone_that_is_hardly_meant_is_told(zone: str, said: str) -> None:
+    assert list(schedule_hints(plan(NIGHTS, zone=zone))) == [f"spec.schedule.timezone: {said}"]
+    assert list(scaler_hints(zone, None)) == [f"spec.timezone: {said}"]
+
+
+def test_holidays_without_effect_are_told() -> None:
+    idle = plan(NIGHTS, holidays={"country": "DE"})
+    (hint,) = schedule_hints(idle)
+    assert hint == (
+        "spec.schedule.holidays: it has no effect, because mode is ignore. "
+        "Write mode: sleep-all-day or stay-awake."
+    )
+    assert list(scaler_hints("UTC", ScalerHolidays(mode="treat-as-closed"))) == [
+        "spec.holidays: it has no effect, because no holidays are named. Set country or sourceRef."
+    ]
+    assert list(schedule_hints(plan(NIGHTS, holidays={"country": "DE", "mode": "stay-awake"}))) == []
+
+
+def test_approvers_who_are_named_and_not_asked_are_told() -> None:
+    _, spec = exception("suspend", "2026-02-01T20:00:00Z/2026-02-02T02:00:00Z", window("00:00-23:59"))
+    named = msgspec.structs.replace(spec, approver_emails=("bob@example.com",))
+    (hint,) = exception_hints(named, "UTC")
+    assert hint == (
+        "spec.approvalRequired: it is not set, so that the approvers that are named are not asked. "
+        "Set it to true, or remove them."
+    )
+    assert list(exception_hints(msgspec.structs.replace(named, approval_required=True), "UTC")) == []
 
 
 @pytest.mark.parametrize("kind", ["extend", "replace"])

@@ -134,6 +134,8 @@ def _measured(document: Document) -> Iterator[Problem]:
 
 def _approvers(document: Document) -> Iterator[Problem]:
     spec = block(document, "spec")
+    if not all(isinstance(spec.get(name, []), list) for name in ("approverEmails", "approvalRequiredRoles")):
+        return  # how many there are is unknown, and the schema says why
     emails = texts(spec, "approverEmails")
     number = len(emails) + len(texts(spec, "approvalRequiredRoles"))
     if spec.get("approvalRequired") is True and number == 0:

@@ -206,8 +206,9 @@ def _everything(document: Document) -> Iterator[Problem]:
     strategy = block(document, "spec", "execution", "strategy")
     targets = [text(target, "name") for _, target in entries(document, "spec", "targets")]
     yield from _shape(strategy)
-    yield from _dependencies(strategy, targets)
-    yield from _stages(strategy, targets)
+    if any(targets):  # otherwise the schema says why there are none
+        yield from _dependencies(strategy, targets)
+        yield from _stages(strategy, targets)
 
 
 def _target(target: Document, path: str) -> Iterator[Problem]:

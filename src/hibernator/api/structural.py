@@ -50,6 +50,7 @@ _INT32 = 2**31
 
 MOST_PROBLEMS = 50  # that are reported of one document; anyone who has more reads no further
 _SPARE = 64  # what is only a little too long is reported by its form too, which says more
+_SHORTEST_BEGINNING = 4
 LONGEST_GUESS = 64  # characters of a word of which another could be meant
 
 
@@ -74,6 +75,13 @@ def guess(word: str, known: Iterable[str]) -> str | None:
     plain = {_plain(name): name for name in known}
     found = get_close_matches(_plain(word), plain, n=1, cutoff=0.7)
     return plain[found[0]] if found else None
+
+
+def _longer(word: str, known: Iterable[str]) -> str | None:
+    """The only name that the word begins, or that begins the word: `days` for `daysOfWeek`."""
+    plain = _plain(word)
+    found = [name for name in known if plain.startswith(_plain(name)) or _plain(name).startswith(plain)]
+    return found[0] if len(found) == 1 and len(plain) >= _SHORTEST_BEGINNING else None
 
 
 def show(value: Any) -> str:
@@ -158,12 +166,19 @@ def _object(schema: Schema, value: dict[str, Any], path: str) -> Iterator[Proble
             # The API server drops an empty field before it looks at anything else.
             yield from check(field, inner, place) if inner is not None else ()
         elif not schema.get("x-kubernetes-preserve-unknown-fields"):
-            yield _unknown(str(name), inner, place, known)
+            absent = {each: field for each, field in known.items() if value.get(each) is None}
+            yield _unknown(str(name), inner, place, known, absent)
 
 
-def _unknown(name: str, value: Any, path: str, known: Mapping[str, Schema]) -> Problem:
-    meant = guess(name, known)
-    if meant:
+def _unknown(
+    name: str, value: Any, path: str, known: Mapping[str, Schema], absent: Mapping[str, Schema]
+) -> Problem:
+    # What is there already is hardly meant, unless nothing else is like it.
+    meant = guess(name, absent) or _longer(name, absent) or guess(name, known)
+    inside = next((each for each, field in known.items() if name in field.get("properties", ())), None)
+    if inside:
+        fix = f"Write it below {inside}, indented."
+    elif meant:
         fix = f"Did you mean {meant}?"
     elif "matchLabels" in known and isinstance(value, str):  # as a Service selects
         fix = f"Write it below matchLabels: {name}: {value}."

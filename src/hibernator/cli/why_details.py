@@ -29,7 +29,6 @@ from hibernator.kube.client import Client
 from hibernator.kube.errors import ApiError, Forbidden, NotFound
 
 _OPERATOR: Final = "hibernator-system"  # its own namespace, which no plan touches
-_SHORT: Final = {"deploy": "Deployment", "sts": "StatefulSet", "ds": "DaemonSet", "cj": "CronJob"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def named(word: str) -> tuple[str, str]:
     if not slash or not kind or not name:
         hint = "Write it as deploy/web, with -n for its namespace."
         raise CliError(f"{word} is not a kind and a name.", hint=hint, code=Exit.USAGE)
-    return _SHORT.get(kind.lower(), kind), name
+    return kind, name
 
 
 async def look(client: Client, kind: str, name: str, namespace: str) -> WorkloadDetails:

@@ -15,8 +15,10 @@ from whenever import Instant
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.schedule.errors import TimeError
 from hibernator.schedule.periods import EVERY_DAY, Period, period
+from hibernator.schedule.words import spelt_out
 
-_WINDOW: Final = re.compile(r"(\d{1,2}:\d{2})-(\d{1,2}:\d{2})\s+([A-Za-z]+(?:\s*,\s*[A-Za-z]+)*)")
+_DAYS: Final = r"[A-Za-z]+(?:\s*-\s*[A-Za-z]+)?"
+_WINDOW: Final = re.compile(rf"(\d{{1,2}}:\d{{2}})-(\d{{1,2}}:\d{{2}})\s+({_DAYS}(?:\s*,\s*{_DAYS})*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +81,11 @@ def read(wanted: ExceptionInput) -> ParsedInput:
 def _window(text: str) -> dict[str, Any]:
     found = _WINDOW.fullmatch(text.strip())
     if not found:
-        raise TimeError(f"--window {text}: this is no window.", hint='Write it as "21:00-02:00 SAT,SUN".')
+        hint = 'Write it as "21:00-02:00 SAT,SUN" or "21:00-02:00 Mon-Fri".'
+        raise TimeError(f"--window {text}: this is no window.", hint=hint)
     start, end, days = found.groups()
-    return {"start": start, "end": end, "daysOfWeek": [day.strip() for day in days.split(",")]}
+    each = [day for part in days.split(",") for day in spelt_out(part.strip())]
+    return {"start": start, "end": end, "daysOfWeek": each}
 
 
 @dataclass(frozen=True, slots=True)

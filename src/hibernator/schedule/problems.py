@@ -5,9 +5,12 @@ what is allowed and yet hardly meant: a plan that wakes at midnight, an exceptio
 is refused for them; `validate` shows them, and the API server as warnings.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
+
+from whenever import Instant
 
 from hibernator.api import timewindowscaler_v1beta1 as v1beta1
 from hibernator.api.hibernatenotification import HibernateNotificationSpec
@@ -30,11 +33,15 @@ from hibernator.schedule.words import clock, days_text, read_day, read_duration,
 from hibernator.schedule.zones import local_text, zone_of
 
 _WEST, _EAST = 12 * HOUR, 14 * HOUR  # the furthest zones: how far a clock is behind or ahead of UTC
+_WITHOUT_SUMMER: Final = {"EST": "America/New_York", "MST": "America/Denver"}
+_OFFSET: Final = re.compile(r"Etc/GMT([+-])([0-9]{1,2})", re.ASCII)
 _SHORT: Final = 2 * HOUR  # awake for less, nothing gets going
 
 
 def schedule_hints(schedule: Schedule, path: str = "spec.schedule") -> Iterator[str]:
     """Islands: the plan wakes between two windows where it was hardly meant to. For a readable schedule."""
+    yield from _zone_hints(schedule.timezone, f"{path}.timezone")
+    yield from _holiday_hints(schedule.holidays, f"{path}.holidays", "sleep-all-day or stay-awake")
     zone = zone_of(schedule.timezone)
     windows = [off_hours(window, zone) for window in schedule.off_hours]
     awake = tuple(_awake(windows))
@@ -57,10 +64,40 @@ def schedule_hints(schedule: Schedule, path: str = "spec.schedule") -> Iterator[
             )
 
 
+def scaler_hints(timezone: str, holidays: ScalerHolidays | None, path: str = "spec") -> Iterator[str]:
+    """What of a readable scaler has no effect, or another than its name says."""
+    yield from _zone_hints(timezone, f"{path}.timezone")
+    yield from _holiday_hints(holidays, f"{path}.holidays", "treat-as-closed or treat-as-open")
+
+
+def _zone_hints(name: str, path: str) -> Iterator[str]:
+    if meant := _WITHOUT_SUMMER.get(name):
+        yield f"{path}: {name} has no summer time. Write {meant}, if its clock shall be followed."
+    elif offset := _OFFSET.fullmatch(name):
+        side = "behind" if offset[1] == "+" else "ahead of"
+        hours = "hour" if offset[2] == "1" else "hours"
+        yield f"{path}: {name} is {offset[2]} {hours} {side} UTC, all year: its sign is the other way round."
+
+
+def _holiday_hints(block: PlanHolidays | ScalerHolidays | None, path: str, modes: str) -> Iterator[str]:
+    if block is None:
+        return
+    known = block.country is not None or block.source_ref is not None
+    if known and block.mode == "ignore":
+        yield f"{path}: it has no effect, because mode is ignore. Write mode: {modes}."
+    elif not known and block.mode != "ignore":
+        yield f"{path}: it has no effect, because no holidays are named. Set country or sourceRef."
+
+
 def exception_hints(spec: ScheduleExceptionSpec, zone_name: str | None, path: str = "spec") -> Iterator[str]:
     """What of an exception has no effect. For a readable one; the zone is that of its plan, where known."""
     if spec.type != "suspend" and spec.lead_time:
         yield f"{path}.leadTime: it has no effect with type {spec.type}. Remove it, or write type: suspend."
+    if (spec.approver_emails or spec.approval_required_roles) and not spec.approval_required:
+        yield (
+            f"{path}.approvalRequired: it is not set, so that the approvers that are named are not asked. "
+            "Set it to true, or remove them."
+        )
     zone = zone_of(zone_name or "UTC")
     lo, hi = from_datetime(spec.valid_from), from_datetime(spec.valid_until)
     # Without the plan the zone is unknown: only what is so in every zone is sure.
@@ -193,15 +230,16 @@ def _validity(valid_from: datetime, valid_until: datetime, path: str) -> Iterato
         yield Problem(
             path,
             valid_until,
-            f"the exception ends before it begins, at {valid_from.isoformat()}",
+            f"the exception ends before it begins, at {Instant(valid_from).format_iso()}",
             "Let validUntil be later than validFrom.",
         )
     elif valid_until - valid_from > LONGEST_EXCEPTION:
+        latest = Instant(valid_from + LONGEST_EXCEPTION).format_iso()
         yield Problem(
             path,
             valid_until,
             "the exception lasts longer than 90 days",
-            f"Let it end by {(valid_from + LONGEST_EXCEPTION).isoformat()}, or change the plan instead.",
+            f"Let it end by {latest}, or change the plan instead.",
         )
 
 

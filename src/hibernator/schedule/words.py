@@ -16,6 +16,7 @@ _NUMBERS = {
     for spelt in (name, name.upper())
 }
 
+_TOGETHER = {"WEEKDAYS": "MON-FRI", "WEEKDAY": "MON-FRI", "WEEKEND": "SAT-SUN", "WEEKENDS": "SAT-SUN"}
 _TIME = re.compile(r"([0-1]?[0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
 _STRICT_TIME = re.compile(r"([0-1][0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
 _DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,12})?)(ms|s|m|h)", re.ASCII)
@@ -45,11 +46,26 @@ def read_day(text: str) -> int:
     if number is None:
         number = _NUMBERS.get(text.upper())
     if number is None:
-        raise ScheduleError(
-            f"{text!r} is not a day of the week",
-            "Write MON, TUE, WED, THU, FRI, SAT or SUN, or the full name.",
-        )
+        raise ScheduleError(f"{text!r} is not a day of the week", _fix_of_day(text))
     return number
+
+
+def _fix_of_day(text: str) -> str:
+    days = spelt_out(_TOGETHER.get(text.upper(), text))
+    if len(days) > 1:
+        return f"Write each day: {', '.join(days)}."
+    meant = _NUMBERS.get(text[:3].upper())
+    if meant is not None:
+        return f"Did you mean {DAYS[meant].upper()}?"
+    return "Write MON, TUE, WED, THU, FRI, SAT or SUN, or the full name."
+
+
+def spelt_out(text: str) -> list[str]:
+    """Each day of `Mon-Fri`; anything else as it is."""
+    first, _, last = (_NUMBERS.get(end.strip()) for end in text.upper().partition("-"))
+    if first is None or last is None:
+        return [text]
+    return [DAYS[(first + step) % 7].upper() for step in range((last - first) % 7 + 1)]
 
 
 def read_duration(text: str) -> int:

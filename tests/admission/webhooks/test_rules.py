@@ -9,6 +9,7 @@ from admission.exception_shapes import PLAIN, SHAPES
 from hibernator.decisions.scheduleexception_request import REQUESTED_BY
 from support.operators import Running
 from support.policed import ALICE, BOB, MALLORY, Room, wish
+from support.scaler_scenes import scaler
 
 
 async def refused(room: Room, document: dict[str, Any], by: str = ALICE) -> str:
@@ -95,3 +96,9 @@ async def test_what_has_no_effect_is_a_warning_and_no_refusal(room: Room, up: Ru
     said = await room(ALICE).refused("kubectl", *strictly, document=idle)
     assert "Warning: spec.leadTime: it has no effect with type extend" in said
     assert room.get("sample")["spec"]["leadTime"] == "1h"
+    closed = scaler() | {"metadata": {"name": "closed"}}
+    closed["spec"] = {**closed["spec"], "holidays": {"country": "DE"}}
+    granted = ("create", "rolebinding", "all", "--clusterrole=cluster-admin", f"--user={ALICE}")
+    await asyncio.to_thread(room.operator.kubectl, *granted)
+    said = await room(ALICE).refused("kubectl", *strictly, document=closed)
+    assert "Warning: spec.holidays: it has no effect, because mode is ignore" in said

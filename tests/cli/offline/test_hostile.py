@@ -141,7 +141,7 @@ def test_five_thousand_broken_documents_give_five_thousand_mistakes(tmp_path: Pa
     file = tmp_path / "many.yaml"
     file.write_text("a: [\n---\n" * 5000, encoding="utf-8")
     ran = hibernator("validate", "-f", file)
-    assert ran.out.endswith("5,000 mistakes in 0 documents.\n")
+    assert ran.out.endswith("5,000 mistakes.\n")
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_an_exception_must_not_end_before_it_begins() -> None:
     [complaint] = complaints(samples.plan(), backwards)
     assert complaint == (
         'spec.validUntil: "2026-03-02T00:00:00Z": the exception ends before it begins, at '
-        "2026-03-09T00:00:00+00:00. Let validUntil be later than validFrom."
+        "2026-03-09T00:00:00Z. Let validUntil be later than validFrom."
     )
 
 
@@ -127,7 +127,7 @@ def test_an_exception_lasts_at_most_90_days() -> None:
     [complaint] = complaints(samples.plan(), samples.exception(validUntil="2026-06-01T00:00:00Z"))
     assert complaint == (
         'spec.validUntil: "2026-06-01T00:00:00Z": the exception lasts longer than 90 days. '
-        "Let it end by 2026-05-31T00:00:00+00:00, or change the plan instead."
+        "Let it end by 2026-05-31T00:00:00Z, or change the plan instead."
     )
 
 
@@ -145,6 +145,48 @@ def test_a_moment_needs_its_zone() -> None:
     [complaint] = complaints(samples.plan(), samples.exception(validFrom="2026-03-02T00:00:00"))
     assert complaint.startswith("spec.validFrom: ")
     assert "does not say in which zone it is. Add an offset or Z for UTC" in complaint
+
+
+def test_a_beginning_that_cannot_be_read_is_not_compared_with_the_end() -> None:
+    [complaint] = complaints(samples.plan(), samples.exception(validFrom="2026-03-02"))
+    assert complaint.startswith("spec.validFrom: ")
+
+
+def test_approvers_that_cannot_be_read_are_not_counted() -> None:
+    asked = {"approvalRequired": True, "approverEmails": "bob@example.com", "approvalThreshold": 2}
+    [complaint] = complaints(samples.plan(), samples.exception(**asked))
+    assert complaint.startswith("spec.approverEmails: ")
+
+
+def test_targets_without_names_are_not_looked_for_in_the_order() -> None:
+    plan = samples.plan()
+    order = {"type": "DAG", "dependencies": [{"from": "a", "to": "b"}]}
+    plan["spec"] |= {"targets": ["a"], "execution": {"strategy": order}}
+    [complaint] = complaints(plan)
+    assert complaint.startswith("spec.targets[0]: ")
+
+
+def test_a_field_that_is_one_level_too_high_is_told_where_it_belongs() -> None:
+    plan = samples.plan()
+    plan["targets"] = plan["spec"].pop("targets")
+    missing, misplaced = complaints(plan)
+    assert missing.startswith("spec.targets: it is missing.")
+    assert misplaced.endswith("there is no such field. Write it below spec, indented.")
+
+
+@pytest.mark.parametrize(
+    ("day", "fix"),
+    [
+        ("Mon-Fri", "Write each day: MON, TUE, WED, THU, FRI."),
+        ("SAT-mon", "Write each day: SAT, SUN, MON."),
+        ("weekend", "Write each day: SAT, SUN."),
+        ("Tues", "Did you mean TUE?"),
+    ],
+)
+def test_days_in_other_spellings_are_told_as_they_are_written_here(day: str, fix: str) -> None:
+    assert complaints(samples.plan(offHours=[samples.window(daysOfWeek=[day])])) == [
+        f"spec.schedule.offHours[0].daysOfWeek[0]: '{day}' is not a day of the week. {fix}"
+    ]
 
 
 def test_an_unknown_field_is_told_with_the_one_that_was_meant() -> None:

@@ -62,7 +62,7 @@ def test_who_must_agree_is_said_and_how_many() -> None:
         ({"until": ""}, "Until is empty: write 07:00, tomorrow 07:00, 4h"),
         ({"until": "soon"}, "Until soon: this is not a time. Write it as 07:00"),
         ({"begin": "tomorrow", "until": "today 18:00"}, "it would begin at"),
-        ({"windows": "at night"}, 'Windows at night: this is no window. Write it as "21:00-02:00 SAT,SUN".'),
+        ({"windows": "at night"}, 'Windows at night: this is no window. Write it as "21:00-02:00 SAT,SUN"'),
         ({"windows": "25:00-26:00 MON"}, "windows[0].start"),
         ({"threshold": "many"}, "How many must agree is 'many': write a number"),
         ({"threshold": "3", "approvers": "bob@company.com"}, "approvalThreshold"),

@@ -42,6 +42,7 @@ from hibernator.schedule.problems import (
     check_scaler_beta,
     check_schedule,
     exception_hints,
+    scaler_hints,
     schedule_hints,
 )
 
@@ -102,6 +103,10 @@ def validation(
             if refused := await _borrowed(client, plan):
                 return _invalid(refused)
             return Allowed(warnings=list(schedule_hints(plan.spec.schedule)))
+        if request.resource.resource == SCALERS.plural:
+            whole = converted(document, v1beta1.SCALERS.api_version)
+            scaler = msgspec.convert(whole, v1beta1.TimeWindowScaler).spec
+            return Allowed(warnings=list(scaler_hints(scaler.timezone, scaler.holidays)))
         return Allowed()
 
     return judge

@@ -72,6 +72,9 @@ _HARMLESS_ENTRY: dict[str, Any] = {
 }
 
 
+_COMPARED_WITH: dict[str, tuple[str, ...]] = {"validUntil": ("validFrom",)}
+
+
 class Repaired(NamedTuple):
     value: Any
     patches: tuple[str, ...]  # paths, as in `offHours[0].start`
@@ -200,5 +203,6 @@ def _time_problems(document: Document) -> Iterator[Problem]:
     if typed is None:
         return
     for problem in timed.check(typed.value):
-        if not typed.concerns(problem.path.removeprefix(f"{timed.path}.")):
+        own = problem.path.removeprefix(f"{timed.path}.")
+        if not any(typed.concerns(path) for path in (own, *_COMPARED_WITH.get(own, ()))):
             yield problem

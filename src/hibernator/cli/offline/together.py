@@ -9,12 +9,13 @@ import msgspec
 from hibernator.api.hibernateplan import Schedule
 from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleExceptionSpec
+from hibernator.cli.offline import scalers
 from hibernator.cli.offline.loading.documents import Document, Mistake
 from hibernator.cli.offline.scene import age, days_off, standing_of, text_data
 from hibernator.pictures.resource import Standing
 from hibernator.schedule.errors import ScheduleError
 from hibernator.schedule.exceptions import overlap
-from hibernator.schedule.problems import check_exception, exception_hints, schedule_hints
+from hibernator.schedule.problems import check_exception, exception_hints, scaler_hints, schedule_hints
 from hibernator.schedule.zones import zone_of
 
 
@@ -85,6 +86,11 @@ def hints(documents: Sequence[Document]) -> Iterator[str]:
             schedule = document.typed(Schedule, "spec", "schedule")
             zones[document.namespace, document.name] = schedule.timezone
             yield from (f"{document.title}: {hint}" for hint in schedule_hints(schedule))
+        elif document.is_a("TimeWindowScaler"):
+            scaler = scalers.decoded(document)
+            yield from (
+                f"{document.title}: {hint}" for hint in scaler_hints(scaler.timezone, scaler.holidays)
+            )
     for document in documents:
         if document.is_a("ScheduleException"):
             spec = document.typed(ScheduleExceptionSpec, "spec")

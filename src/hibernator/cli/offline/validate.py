@@ -30,7 +30,8 @@ def run(files: Sequence[str]) -> None:
         out.line(sentence(mistake))
     ours = [document for document in loaded.documents if _is_ours(document)]
     if found:
-        out.line(f"{counted(len(found), 'mistake')} in {counted(len(ours), 'document')}.")
+        where = f" in {counted(len(ours), 'document')}" if ours else ""
+        out.line(f"{counted(len(found), 'mistake')}{where}.")
         raise typer.Exit(Exit.FOUND)
     out.line(_summary(ours))
     known = {document.place for document in (*ours, *holiday_sources(loaded.documents))}

@@ -47,10 +47,17 @@ BUILT_IN: Final = (
     _built_in("batch", "CronJob", "cronjobs", "suspend"),
     _built_in("batch", "Job", "jobs", "suspend"),
 )
+_SHORT: Final = {"Deployment": "deploy", "StatefulSet": "sts", "DaemonSet": "ds", "CronJob": "cj"}
 _BY_NAME: Final = {
     name.lower(): kind
     for kind in BUILT_IN
-    for name in (kind.label, kind.api.plural, kind.api.resource, f"{kind.api.group}/{kind.label}")
+    for name in (
+        kind.label,
+        kind.api.plural,
+        kind.api.resource,
+        f"{kind.api.group}/{kind.label}",
+        _SHORT.get(kind.label, kind.label),
+    )
 }
 
 
