@@ -113,6 +113,17 @@ async def test_a_retry_is_for_what_failed_for_good(scene: PlanScene) -> None:
         assert scene.plan_status()["retried"]
 
 
+def test_a_dry_run_by_who_may_not_see_the_items_says_so_and_names_no_sum(scene: PlanScene) -> None:
+    scene.create(plan(workloads("shop", scene.namespace)))
+    at = ("-n", scene.namespace)
+    plans = ("--verb=get,list", "--resource=hibernateplans.hibernator.ardikabs.com")
+    scene.cluster.kubectl("create", "role", "reader", *plans, *at)
+    scene.cluster.kubectl("create", "rolebinding", "reader", "--role=reader", "--user=vera", *at)
+    blind = ran(scene, "sleep", "nights", "--dry-run", "--as", "vera")
+    assert (blind.code, blind.out) == (5, "")
+    assert blind.err.startswith("error: shop cannot be looked at: The API server refused it: ")
+
+
 def test_a_dry_run_lists_every_item_with_what_it_would_save(scene: PlanScene) -> None:
     scene.create(workload(replicas=3), workload(name="off", replicas=0))
     scene.create(plan(workloads("shop", scene.namespace)))

@@ -142,6 +142,27 @@ def test_all_sources_count_together() -> None:
         ("XX", None, "country", "'XX' is not a country whose holidays are known", None),
         ("de", None, "country", "'de' is not a country whose holidays are known", "Did you mean DE?"),
         ("DE", "by", "subdivision", "'by' is not a part of DE with holidays of its own", "Did you mean BY?"),
+        (
+            "Germany",
+            None,
+            "country",
+            "'Germany' is not a country whose holidays are known",
+            "Did you mean DE?",
+        ),
+        (
+            "DE",
+            "Bayern",
+            "subdivision",
+            "'Bayern' is not a part of DE with holidays of its own",
+            "Did you mean BY?",
+        ),
+        (
+            "GB",
+            "Scotland",
+            "subdivision",
+            "'Scotland' is not a part of GB with holidays of its own",
+            "Did you mean SCT?",
+        ),
         (None, "BY", "subdivision", "its country is missing", "Set country too, for example DE."),
     ],
 )

@@ -8,7 +8,7 @@ class Exit(IntEnum):
     FOUND = 1  # the input has mistakes, or the answer is no
     USAGE = 2  # the command line itself is wrong
     UNAVAILABLE = 3  # something that is needed cannot be reached, found or built
-    REFUSED = 4  # the cluster said no: a permission is missing
+    REFUSED = 4  # the cluster said no: a permission is missing, or a policy does not allow it
     UNPROVEN = 5  # what could be compared fits, but not everything that was asked could be compared
     WAITING = 6  # it was requested, and waits for people or is not finished yet
     CONFLICT = 7  # something else is in the way: another object, or a change since it was shown

@@ -321,11 +321,15 @@ def sleep(
         from hibernator.api.hibernateplan import PLANS
         from hibernator.cli.plan_preview import preview_lines
 
-        async def ask(session: Session) -> list[str]:
+        async def ask(session: Session) -> tuple[list[str], list[str]]:
             plan = await session.client.get(PLANS, name, session.namespace)
             return await preview_lines(session.client, plan)
 
-        _print(talk(ask, place))
+        seen, unseen = talk(ask, place)
+        _print(seen)
+        if unseen:
+            hint = "Ask someone who may read it, or look at the plan once it has slept."
+            raise CliError("\n".join(unseen), hint=hint, code=Exit.UNPROVEN)
         return
     _request(name, SLEEP, at_once(for_, until, otherwise="07:00"), reason, patience, place)
 

@@ -14,8 +14,8 @@ from hibernator.executors.registry import Registry, executors
 from hibernator.kube.client import Client
 
 
-async def preview_lines(client: Client, plan: HibernatePlan) -> list[str]:
-    """Every item that would sleep now, found with the rights of the one who asks."""
+async def preview_lines(client: Client, plan: HibernatePlan) -> tuple[list[str], list[str]]:
+    """Every item that would sleep now, with the rights of the one who asks, and what these do not show."""
     async with aiohttp.ClientSession() as session, Connectors(client, session) as connectors:
         return await _preview(executors(connectors, own_namespace="hibernator-system"), plan)
 
@@ -36,14 +36,15 @@ def job_of(plan: HibernatePlan, target: Target) -> Job:
     )
 
 
-async def _preview(registry: Registry, plan: HibernatePlan) -> list[str]:
+async def _preview(registry: Registry, plan: HibernatePlan) -> tuple[list[str], list[str]]:
     lines: list[str] = []
+    unseen: list[str] = []
     total = Saving()
     for target in plan.spec.targets:
         try:
             items = await registry[target.type].discover(job_of(plan, target))
         except ExecutorError as error:
-            lines.append(f"{target.name}  cannot be looked at: {error}")
+            unseen.append(f"{target.name} cannot be looked at: {error}")
             continue
         if not items:
             lines.append(f"{target.name}  nothing is found that could sleep: check its parameters")
@@ -51,5 +52,6 @@ async def _preview(registry: Registry, plan: HibernatePlan) -> list[str]:
             saving = f"saves {item.saving.cpu_cores:g} cores, {item.saving.memory_gib:g} GiB"
             lines.append(f"{target.name}  {item.key}  {saving if item.restore is not None else item.note}")
         total = sum((item.saving for item in items), total)
-    lines.append(f"Together an hour asleep saves {total.cpu_cores:g} cores and {total.memory_gib:g} GiB.")
-    return lines
+    if len(unseen) < len(plan.spec.targets):
+        lines.append(f"Together an hour asleep saves {total.cpu_cores:g} cores and {total.memory_gib:g} GiB.")
+    return lines, unseen

@@ -18,7 +18,7 @@ import msgspec
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.kube.credentials import Credentials
-from hibernator.kube.errors import Conflict, Invalid, Unavailable, Undecodable, from_status
+from hibernator.kube.errors import Conflict, Invalid, NotFound, Unavailable, Undecodable, from_status
 from hibernator.kube.fairness import Lanes
 from hibernator.kube.metrics import Metrics
 from hibernator.kube.patch import encode
@@ -303,6 +303,14 @@ class Client:
             return msgspec.json.decode(answer, type=_Version).git_version
         except msgspec.DecodeError as error:
             raise Unavailable(f"what answers is no API server: {error}", request="GET /version") from error
+
+    async def serves(self, group: str) -> bool:
+        """Whether the API server has this group of kinds, which all who are logged in may ask."""
+        try:
+            await self._open.send(Call("get", group, "GET", f"/apis/{group}", {}))
+        except NotFound:
+            return False
+        return True
 
     async def _send(
         self,

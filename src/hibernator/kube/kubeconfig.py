@@ -192,7 +192,10 @@ def _read(path: Path) -> _Merged:
 
 def _parse(text: str, origin: str, folder: Path) -> _Merged:
     try:
-        file = msgspec.convert(yaml.safe_load(text) or {}, _File)
+        content = yaml.safe_load(text) or {}
+        if not isinstance(content, dict):
+            raise BadCredentials(f"{origin} is not a kubeconfig: it has no clusters, users and contexts")
+        file = msgspec.convert(content, _File)
     except msgspec.ValidationError as error:
         raise BadCredentials(f"{origin} is not a kubeconfig: {error}") from error
     except yaml.YAMLError as error:

@@ -5,7 +5,7 @@ Recurring events and public holidays never end: they are computed for the years 
 
 import difflib
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime
 from functools import cache
 from importlib.metadata import version
@@ -125,17 +125,19 @@ def one_line(text: str) -> str:
 def country(code: str, subdivision: str | None) -> Country:
     """The calendar of a country that the library knows; anything else is refused."""
     import holidays
-    from holidays.registry import EntityLoader
+    from holidays.registry import COUNTRIES, EntityLoader
 
     # The library's own list of everything imports 250 modules. This imports the one that is asked for.
     known = frozenset(EntityLoader.get_country_codes())
     if code not in known:
-        raise ScheduleError(f"{code!r} is not a country whose holidays are known", _fix(code, known, "DE"))
+        named = {name: code for name, code, *_ in COUNTRIES.values()}
+        fix = _fix(code, {each: each for each in known} | named, "DE")
+        raise ScheduleError(f"{code!r} is not a country whose holidays are known", fix)
     parts = tuple(getattr(holidays, code).subdivisions)
     if subdivision is not None and subdivision not in parts:
-        raise ScheduleError(
-            f"{subdivision!r} is not a part of {code} with holidays of its own", _part(subdivision, parts)
-        )
+        named = {each: each for each in parts} | getattr(holidays, code).subdivisions_aliases
+        fix = _fix(subdivision, named, parts[0]) if parts else "Leave it out; no parts of it are known."
+        raise ScheduleError(f"{subdivision!r} is not a part of {code} with holidays of its own", fix)
     return Country(code, subdivision)
 
 
@@ -145,11 +147,8 @@ def library_version() -> str:
     return version("holidays")
 
 
-def _part(written: str, known: tuple[str, ...]) -> str:
-    return _fix(written, known, known[0]) if known else "Leave it out; no parts of this country are known."
-
-
-def _fix(written: str, known: Collection[str], example: str) -> str:
-    folded = {code.casefold(): code for code in known}
+def _fix(written: str, codes: Mapping[str, str], example: str) -> str:
+    """By its code, or by the name that people write for it."""
+    folded = {name.casefold(): code for name, code in codes.items()}
     close = difflib.get_close_matches(written.casefold(), folded, n=1)
     return f"Did you mean {folded[close[0]]}?" if close else f"Write a code such as {example}."

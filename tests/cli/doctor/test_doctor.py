@@ -19,7 +19,7 @@ from hibernator.admission.keyrings import NAME as CERTIFICATES
 from hibernator.api.timewindowscaler import SCALERS
 from hibernator.cli.doctoring import leading, reach, webhooks
 from hibernator.cli.doctoring.asking import Asker
-from hibernator.cli.doctoring.findings import Check, Finding, InstalledOperator
+from hibernator.cli.doctoring.findings import Check, Finding, Findings, InstalledOperator, Level
 from hibernator.kube import credentials
 from hibernator.operator.roles import Home
 from support.command import hibernator
@@ -261,6 +261,17 @@ def test_a_leader_that_is_silent_is_no_leader(tmp_path: Path) -> None:
         (finding,) = examine(leading.leader, kubeconfig)
     assert finding.level == "fail"
     assert finding.saw.startswith("pod-a led, but last renewed its lease 30")
+
+
+def test_who_looks_as_the_operators_own_user_learns_that_their_writes_are_not_checked(
+    installation: Installation,
+) -> None:
+    async def look(installed: InstalledOperator) -> Findings:
+        yield Finding("webhooks", Level.OK, str(await webhooks.skips_you(installed)))
+
+    [you] = examine(look, installation.plane.kubeconfig)
+    [operator] = examine(look, installation.account())
+    assert (you.saw, operator.saw) == ("False", "True")
 
 
 @pytest.mark.parametrize(("days", "level"), [(0, "ok"), (70, "warn"), (91, "fail")])

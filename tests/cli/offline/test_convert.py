@@ -82,6 +82,11 @@ def test_a_cron_line_without_equivalent_is_refused_with_the_reason() -> None:
     assert "(document 1, line 7): spec.schedule.hibernate: " in ran.err
 
 
+def test_a_wrong_cron_line_is_told_by_its_own_field() -> None:
+    ran = _run(samples.old_plan(wake_up="0 6"), to="off-hours")
+    assert "spec.schedule.wakeUp: the cron line '0 6' has no equivalent window: it has 2 fields" in ran.err
+
+
 def test_a_missing_cron_line_is_told() -> None:
     old = samples.old_plan()
     del old["spec"]["schedule"]["wakeUp"]

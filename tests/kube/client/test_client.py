@@ -142,6 +142,11 @@ async def test_a_broken_object_does_not_hide_its_neighbours(client: Client, name
         await client.get(NUMBERED, "broken", namespace)
 
 
+async def test_who_may_not_list_a_kind_learns_whether_it_is_there(client: Client) -> None:
+    assert await client.serves("apps")
+    assert not await client.serves("nowhere.example")
+
+
 async def test_a_watch_tells_what_happens_after_a_version(client: Client, namespace: str) -> None:
     first = await make(client, namespace, "a")
     await client.patch(CONFIG_MAPS, "a", namespace, {"data": {"k": "w"}}, resource_version=None)

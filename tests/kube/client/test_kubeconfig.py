@@ -95,7 +95,7 @@ def test_what_is_missing_is_told_by_name(files: tuple[Path, ...], context: str, 
     ("text", "told"),
     [
         ("", "no current-context in"),
-        ("- a\n- b", "is not a kubeconfig: Expected `object`, got `array`"),
+        ("- a\n- b", "is not a kubeconfig: it has no clusters, users and contexts"),
         ("a: [", "is not a kubeconfig: while parsing"),
         (
             "users: [{name: u, user: {token: 5}}]",

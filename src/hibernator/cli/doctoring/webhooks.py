@@ -11,11 +11,13 @@ from whenever import Instant, TimeDelta
 
 from hibernator.admission.certificates import Pair, from_data
 from hibernator.admission.keyrings import NAME
+from hibernator.admission.policies import quoted
 from hibernator.admission.webhooks.configurations import MUTATING, NAME as WEBHOOKS, VALIDATING
 from hibernator.api.core import CUSTOM_RESOURCE_DEFINITIONS, SECRETS, Secret
 from hibernator.api.kind import Kind
 from hibernator.api.timewindowscaler_v1beta1 import SCALERS
 from hibernator.cli.doctoring.findings import Finding, Findings, InstalledOperator, Level
+from hibernator.cli.doctoring.reach import whoami
 
 _SLICES: Final = "/apis/discovery.k8s.io/v1/namespaces"
 _LATE: Final = TimeDelta(hours=25 * 24)  # the operator replaces them 30 days before their end
@@ -45,7 +47,9 @@ async def webhooks(installation: InstalledOperator) -> Findings:
             saw = f"objects are converted at {where}, but there is no {' and no '.join(missing)} {WEBHOOKS}"
             yield Finding("webhooks", Level.FAIL, saw, f"The leader makes it; see why it has not: {logs}")
         else:
-            yield Finding("webhooks", Level.OK, f"registered, and objects are converted at {where}")
+            saw = f"registered, and objects are converted at {where}"
+            blind = "; what you write is not checked, because the operator runs as you"
+            yield Finding("webhooks", Level.OK, saw + (blind if await skips_you(installation) else ""))
         return
     if "conversion webhook" not in tried.message:
         saw = f"conversion at {where} could not be tried with a dry run: {tried.message}"
@@ -115,6 +119,17 @@ def _trusted(conversion: dict[str, Any], served: Pair) -> bool:
 async def _registered(installation: InstalledOperator, kind: Kind[Any]) -> bool:
     """Whether the configuration exists; true where that is unknown."""
     return not (await installation.asker.get(kind.path("", WEBHOOKS))).missing
+
+
+async def skips_you(installation: InstalledOperator) -> bool:
+    """Whether the webhooks are asked about everyone but the one who looks: the user of the operator."""
+    found = await installation.asker.get(VALIDATING.path("", WEBHOOKS))
+    skipped = f"!= {quoted(await whoami(installation))}"
+    return found.ok and any(
+        condition["expression"].endswith(skipped)
+        for hook in found.body.get("webhooks", ())
+        for condition in hook.get("matchConditions", ())
+    )
 
 
 def _where(client: dict[str, Any]) -> str:

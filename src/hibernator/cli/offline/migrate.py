@@ -20,6 +20,8 @@ from hibernator.cli.offline.loading.documents import OLD_GROUP, Document
 from hibernator.cli.offline.out import counted
 from hibernator.schedule.cron import cron_to_off_hours
 from hibernator.schedule.errors import ScheduleError
+from hibernator.schedule.problems import tried
+from hibernator.schedule.sleeps import firings
 
 GROUP = PLANS.group
 _LINES = ("hibernate", "wakeUp")
@@ -87,6 +89,9 @@ def _off_hours(
         for name, line in zip(_LINES, (hibernate, wake_up), strict=True)
         if not isinstance(line, str)
     ]
+    for name, line in zip(_LINES, (hibernate, wake_up), strict=True):
+        if not problems:
+            problems += tried(f"spec.schedule.{name}", line, firings)
     if problems:
         return (_ANY_WINDOW,), (), tuple(problems)
     try:

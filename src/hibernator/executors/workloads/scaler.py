@@ -228,6 +228,10 @@ async def _scaled_objects(client: Client, namespace: str, selector: str = "") ->
         return await client.list(SCALED_OBJECTS, namespace, label_selector=selector)
     except errors.NotFound:  # there is no KEDA here
         return []
+    except errors.Forbidden:  # which is also said to who may not read what is not there
+        if await client.serves(SCALED_OBJECTS.group):
+            raise
+        return []
 
 
 async def _autoscaled(client: Client, namespace: str) -> frozenset[tuple[str, str, str]]:
