@@ -8,7 +8,7 @@ import pytest
 from hibernator.audit.database import Database
 from hibernator.cli import exception_outcome
 from hibernator.cli.exits import Exit
-from hibernator.decisions.scheduleexception_new import Wanted, read
+from hibernator.decisions.scheduleexception_new import ExceptionInput, read
 from support.command import hibernator
 from support.operators import running
 from support.people import ALICE, BOB, CAROL, People
@@ -105,7 +105,9 @@ def test_one_that_was_asked_for_by_name_is_printed_by_itself(people: People) -> 
 
 
 def test_days_of_a_window_may_be_written_as_a_range() -> None:
-    wanted = Wanted(name="x", plan="p", type="extend", for_="4h", windows=("21:00-02:00 Mon-Wed,SAT",))
+    wanted = ExceptionInput(
+        name="x", plan="p", type="extend", for_="4h", windows=("21:00-02:00 Mon-Wed,SAT",)
+    )
     assert read(wanted).windows == [
         {"start": "21:00", "end": "02:00", "daysOfWeek": ["MON", "TUE", "WED", "SAT"]}
     ]

@@ -153,7 +153,11 @@ def test_a_beginning_that_cannot_be_read_is_not_compared_with_the_end() -> None:
 
 
 def test_approvers_that_cannot_be_read_are_not_counted() -> None:
-    asked = {"approvalRequired": True, "approverEmails": "bob@example.com", "approvalThreshold": 2}
+    asked: dict[str, Any] = {
+        "approvalRequired": True,
+        "approverEmails": "bob@example.com",
+        "approvalThreshold": 2,
+    }
     [complaint] = complaints(samples.plan(), samples.exception(**asked))
     assert complaint.startswith("spec.approverEmails: ")
 
