@@ -6,7 +6,6 @@ from typing import Final
 
 from hibernator.api.hibernateplan import PLANS, Schedule
 from hibernator.api.scheduleexception import ScheduleExceptionSpec, ScheduleExceptionStatus
-from hibernator.decisions.scheduleexception_line import REFUSED
 from hibernator.schedule.holidays import Holidays
 from hibernator.schedule.plan import PlanTimeline
 from hibernator.schedule.scaler import ScalerTimeline
@@ -26,7 +25,7 @@ class Standing(StrEnum):
     REFUSED = "held back, as its status says"
 
 
-_HELD: Final = frozenset({REFUSED, "QuotaExceeded", "RequesterUnknown"})  # reasons of a pending one
+_HELD: Final = frozenset({"PolicyRefused", "QuotaExceeded", "RequesterUnknown"})  # reasons of a pending one
 PROPOSED: Final = frozenset({Standing.PENDING, Standing.DRAFT})  # of these it is shown what they would do
 
 
