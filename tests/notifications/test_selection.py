@@ -39,6 +39,21 @@ async def test_only_events_of_selected_plans_are_sent_and_the_status_names_them(
     assert scene.ready()[:2] == ("True", "Delivering")
 
 
+async def test_a_look_goes_through_the_objects_of_its_own_namespace_only(
+    scene: Scene, sink: Sink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There may be hundreds of them, and thousands of plans; each looks whenever the trail has grown."""
+    await scene.plan("shop")
+    await scene.notification({"url": sink.url}, kinds=["HibernatePlan", "TimeWindowScaler"])
+    objects = scene.notifier.objects
+    for cache in (objects.plans, objects.scalers, objects.exceptions):
+        monkeypatch.setattr(cache, "values", lambda: pytest.fail("all of the cluster"))
+    await scene.look()
+    await scene.happens(scene.slept(1))
+    await scene.look_until_done()
+    assert [cycles(one) for one in sink.got] == [[1]]
+
+
 async def test_what_the_original_wrote_into_a_status_is_read_and_replaced(scene: Scene, sink: Sink) -> None:
     await scene.plan("shop")
     await scene.notification({"url": sink.url})
