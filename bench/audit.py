@@ -35,7 +35,7 @@ from hibernator.audit.database import Database
 from hibernator.audit.event import Actor, AuditEvent, Resource, as_text, event
 from hibernator.audit.migrate import migrate
 from hibernator.audit.schema import COLUMNS, to_values
-from hibernator.audit.store import Store, make_partition, month_of
+from hibernator.audit.store import ChainStore, make_partition, month_of
 from hibernator.audit.trail import BATCH, Trail
 from hibernator.audit.verification import verify
 from hibernator.kube import logging
@@ -155,7 +155,7 @@ async def measure(side: SqliteSide | PostgresSide) -> tuple[dict[str, float], li
     """The rate of each way, and what a controller pays."""
     bare = {way: await empty_table(side) for way in side.ways}
     async with Database(await side.url()) as database:
-        trail = Trail(Store(database, now=lambda: NOW, cluster="bench"), identity="bench")
+        trail = Trail(ChainStore(database, now=lambda: NOW, cluster="bench"), identity="bench")
         trail.lead()
         writer = asyncio.create_task(trail.run())
         await trail.record_now(events(-1)[0])

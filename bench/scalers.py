@@ -42,7 +42,7 @@ from hibernator.controlplane.binaries import Binaries, find_or_build
 from hibernator.controlplane.cluster import Cluster, running
 from hibernator.controlplane.progress import PlainReporter
 from hibernator.controlplane.versions import needed
-from hibernator.decisions.scaler_mark import ANNOTATION, Mark
+from hibernator.decisions.scaler_mark import ANNOTATION, ScalingMark
 from hibernator.kube import credentials
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
@@ -159,7 +159,7 @@ async def patched(cluster: Cluster, deployments: Cache[Deployment], count: int, 
         found = deployments.get(space(number), name(number))
         if found is None:
             raise LookupError(f"{name(number)} was not seen")
-        mark = Mark(
+        mark = ScalingMark(
             scaler=found.metadata.uid,
             number=1,
             at=BOUNDARY.to_stdlib(),

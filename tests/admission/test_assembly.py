@@ -23,7 +23,7 @@ from hibernator.admission.webhooks.configurations import MUTATING, VALIDATING
 from hibernator.api.core import SECRETS
 from hibernator.audit.database import Database
 from hibernator.audit.spool import AuditSpool
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from hibernator.audit.trail import Trail
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
@@ -51,7 +51,7 @@ async def operating(
     metrics = Metrics((*RUNTIME, *METRICS))
     health = Health(metrics)
     manager = Manager(health)
-    trail = Trail(Store(Database("sqlite:////nowhere/audit.db"), now=clock.now), identity="unused")
+    trail = Trail(ChainStore(Database("sqlite:////nowhere/audit.db"), now=clock.now), identity="unused")
     served = handlers(client, clock, AuditSpool(client, trail, namespace), lambda *_plan: ())
     gate = Gate(tuple(served))
     server = webhook_server("127.0.0.1:0", metrics, served, gate)

@@ -15,7 +15,7 @@ import pytest
 from hibernator.approvals.decision import Matter, decide
 from hibernator.approvals.people import Directory
 from hibernator.audit.database import AuditUnavailable, Database
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from hibernator.audit.trail import Trail
 from hibernator.audit.verification import verify
 from hibernator.kube import credentials
@@ -33,7 +33,7 @@ from support.trail import NOON, ids, sleeps, slept
 @asynccontextmanager
 async def writing(file: Path) -> AsyncIterator[Trail]:
     async with Database(f"sqlite:///{file}") as database:
-        trail = Trail(Store(database, now=lambda: NOON), identity="test")
+        trail = Trail(ChainStore(database, now=lambda: NOON), identity="test")
         trail.lead()
         task = asyncio.create_task(trail.run())
         await trail.flush(60)

@@ -27,7 +27,7 @@ from hibernator.audit.memory import CheckpointMemory
 from hibernator.audit.reading import Filter, Reader
 from hibernator.audit.schema import CHAIN, EVENTS
 from hibernator.audit.sealing import Sealer
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from hibernator.audit.trail import Trail
 from hibernator.audit.verification import verify
 from hibernator.kube.client import Client
@@ -112,7 +112,7 @@ def key(tmp_path: Path) -> Path:
 @pytest.fixture
 async def scene(database: Database, url: str) -> AsyncIterator[Scene]:
     signs = signer(PRIVATE)
-    trail = Trail(Store(database, now=lambda: made.now, signer=signs), identity="test")
+    trail = Trail(ChainStore(database, now=lambda: made.now, signer=signs), identity="test")
     memory = Notebook()
     broken: list[str] = []
     sealer = Sealer(database, trail, signs, memory, now=lambda: made.now, broken=broken.append)
@@ -235,7 +235,7 @@ async def test_a_removal_by_the_retention_is_signed(scene: Scene, key: Path) -> 
     await scene.sealer.seal()
     scene.now = NOON.to_tz("UTC").add(months=5).to_instant()
     await scene.happen(3)
-    store = Store(scene.database, now=lambda: scene.now, signer=scene.signer)
+    store = ChainStore(scene.database, now=lambda: scene.now, signer=scene.signer)
     assert await store.prune(await store.claim("test"), keep_months=1) == 3
     done = await scene.check("--key", key, "--checkpoints", _exported(key.parent, scene.memory.last))
     assert done.code == 0, done.err
@@ -267,7 +267,7 @@ async def test_what_was_known_and_lies_before_the_retention_is_not_called_whole(
     known = (await scene.entries())[0].link
     scene.now = NOON.to_tz("UTC").add(months=5).to_instant()
     await scene.happen(3)
-    store = Store(scene.database, now=lambda: scene.now)
+    store = ChainStore(scene.database, now=lambda: scene.now)
     await store.prune(await store.claim("test"), keep_months=1)
     done = await scene.check("--known", known)
     assert done.code == 5

@@ -17,7 +17,7 @@ from whenever import TimeDelta
 from hibernator.audit.database import Database
 from hibernator.audit.event import Actor, Resource, event
 from hibernator.audit.schema import EVENTS
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from support.command import Ran, hibernator
 from support.trail import NOON, sleeps, slept
 
@@ -25,7 +25,7 @@ from support.trail import NOON, sleeps, slept
 @pytest.fixture
 async def trail(url: str, database: Database) -> str:
     """Two sleeps, and an approval by Bob an hour later."""
-    store = Store(database, now=lambda: NOON)
+    store = ChainStore(database, now=lambda: NOON)
     given = event(
         "scheduleexception.approval.given",
         Resource(kind="ScheduleException", namespace="shop", name="party", uid="e"),
@@ -129,7 +129,7 @@ async def test_an_export_goes_on_where_the_last_one_stopped(trail: str) -> None:
 
 
 async def test_a_name_from_outside_cannot_move_the_cursor(database: Database, url: str) -> None:
-    store = Store(database, now=lambda: NOON)
+    store = ChainStore(database, now=lambda: NOON)
     await store.append(await store.claim("a"), [slept(1, name="\x1b[2Jnightly")])
     assert "\x1b" not in (await audit("list", "--database", url)).out
 
@@ -233,7 +233,7 @@ async def test_follow_prints_what_comes_in_until_it_is_interrupted(trail: str, d
     )
     assert process.stdout
     assert json.loads(await process.stdout.readline())["sequence"] == 3
-    store = Store(database, now=lambda: NOON)
+    store = ChainStore(database, now=lambda: NOON)
     await store.append(await store.claim("a"), sleeps(3))
     assert json.loads(await process.stdout.readline())["sequence"] == 4
     process.send_signal(signal.SIGINT)

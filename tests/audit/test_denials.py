@@ -26,7 +26,7 @@ from hibernator.audit.chain import Entry
 from hibernator.audit.database import Database
 from hibernator.audit.event import AuditEvent
 from hibernator.audit.reading import Filter, Reader
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from hibernator.audit.trail import Trail
 from hibernator.kube.clock import SystemClock
 from hibernator.kube.errors import Conflict
@@ -37,7 +37,7 @@ REFUSED = Denied("spec.schedule.timezone is 'Mars': no such zone.")
 
 @pytest.fixture
 async def trail(database: Database) -> AsyncIterator[Trail]:
-    made = Trail(Store(database, now=lambda: NOON), identity="test")
+    made = Trail(ChainStore(database, now=lambda: NOON), identity="test")
     made.lead()
     task = asyncio.create_task(made.run())
     yield made
@@ -105,7 +105,7 @@ async def test_what_a_replica_refuses_that_does_not_lead_is_chained_by_the_one_t
     url: str, database: Database, trail: Trail
 ) -> None:
     async with Database(url) as another:
-        standing_by = Trail(Store(another, now=lambda: NOON), identity="standing by")
+        standing_by = Trail(ChainStore(another, now=lambda: NOON), identity="standing by")
         task = asyncio.create_task(standing_by.run())
         await on_record(refuse, standing_by.record_now, lambda: NOON, 60)(request())
         task.cancel()
@@ -162,7 +162,7 @@ async def test_a_deletion_goes_on_whatever_becomes_of_its_record(keep: Keep) -> 
 async def test_a_refusal_that_was_judged_too_late_to_be_waited_for_is_told_from_memory(
     database: Database,
 ) -> None:
-    trail = Trail(Store(database, now=lambda: NOON), identity="test")
+    trail = Trail(ChainStore(database, now=lambda: NOON), identity="test")
     with capture_logs():
         assert await on_record(refuse, trail.record_now, lambda: NOON, 0.0)(request()) == REFUSED
     assert trail.waiting == 1

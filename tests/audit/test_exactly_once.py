@@ -17,7 +17,7 @@ from hibernator.audit.database import Database
 from hibernator.audit.event import transition_id
 from hibernator.audit.reading import Filter, Reader
 from hibernator.audit.schema import CHAIN, INBOX
-from hibernator.audit.store import Store, Superseded, remove_before
+from hibernator.audit.store import ChainStore, Superseded, remove_before
 from hibernator.audit.verification import verify
 from support.audit_lives import LEFT_BY_OTHERS, OWN, write
 from support.mortal import Fate, Nursery
@@ -162,7 +162,7 @@ async def test_whatever_happens_in_whatever_order_the_trail_has_what_was_told_on
 ) -> None:
     """Two replicas tell, lead, die and come back in any order; at the end a last leader tells the rest."""
     run = transition_id("", repr(operations))  # one database serves all examples, each with its own plan
-    store = Store(database, now=lambda: NOON)
+    store = ChainStore(database, now=lambda: NOON)
     epochs = [0, 0]
     told = set()
     for (what, cycles, death), who in zip(operations, leaders, strict=False):

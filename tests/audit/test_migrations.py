@@ -16,7 +16,7 @@ from hibernator.audit.database import AuditUnavailable, Database
 from hibernator.audit.migrate import NEWEST, migrate
 from hibernator.audit.reading import Reader
 from hibernator.audit.schema import metadata
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from support.trail import NOON, ids, sleeps, slept
 
 
@@ -37,7 +37,7 @@ async def test_an_empty_database_gets_the_tables_that_the_code_expects(empty_url
 
 
 async def test_a_second_start_changes_nothing(database: Database) -> None:
-    store = Store(database, now=lambda: NOON)
+    store = ChainStore(database, now=lambda: NOON)
     await store.append(await store.claim("a"), sleeps(1))
     await migrate(database)
     assert await ids(database) == [slept(1).id]

@@ -12,7 +12,7 @@ from hibernator.audit.chain import START, append
 from hibernator.audit.database import AuditUnavailable, Database
 from hibernator.audit.event import Actor, Resource, event
 from hibernator.audit.reading import Filter, Reader
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from support.trail import NOON, sleeps
 
 BOB = Actor(type="user", id="bob", email="Bob@Example.com")
@@ -22,7 +22,7 @@ EXCEPTION = Resource(kind="ScheduleException", namespace="shop", name="party", u
 @pytest.fixture
 async def reader(database: Database) -> Reader:
     """1 to 3 are sleeps of a plan, 4 is an approval by Bob an hour later, 5 is in an oddly named place."""
-    store = Store(database, now=lambda: NOON)
+    store = ChainStore(database, now=lambda: NOON)
     later = NOON + TimeDelta(hours=1)
     odd = event("admission.denied", Resource(kind="HibernatePlan", namespace="b%r", name="x"), at=later)
     given = event("scheduleexception.approval.given", EXCEPTION, at=later, actor=BOB, channel="slack")
@@ -75,7 +75,7 @@ async def test_a_database_without_a_trail_is_told(empty_url: str) -> None:
 async def test_a_reader_cannot_write(url: str) -> None:
     async with Database(url, read_only=True) as database:
         with pytest.raises(AuditUnavailable, match=r"read-?only"):
-            await Store(database, now=lambda: NOON).claim("a")
+            await ChainStore(database, now=lambda: NOON).claim("a")
 
 
 UNSEEN = "\x00\x07\x08\x0b\r\x1b[2J\x7f\x9b31m\u202e\u2066\u2028\u200f"

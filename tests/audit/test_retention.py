@@ -16,7 +16,7 @@ from hibernator.audit.database import Database
 from hibernator.audit.event import AuditEvent
 from hibernator.audit.reading import Filter, Reader
 from hibernator.audit.schema import CHAIN, EVENTS
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from hibernator.audit.verification import verify
 from hibernator.controllers.journal_audit import events
 from support.trail import ids, slept
@@ -28,7 +28,7 @@ class Calendar:
     def __init__(self, database: Database) -> None:
         self.now = Instant.from_utc(2026, 1, 31, 23, 59)
         self.database = database
-        self.store = Store(database, now=lambda: self.now)
+        self.store = ChainStore(database, now=lambda: self.now)
         self.epoch = 0
 
     async def write(self, *events: AuditEvent) -> None:
@@ -159,7 +159,7 @@ async def test_an_expired_exception_is_not_recorded_as_changed_after_retention_a
     database: Database,
 ) -> None:
     when = Instant("2026-01-15T00:00:00Z")
-    store = Store(database, now=lambda: when)
+    store = ChainStore(database, now=lambda: when)
     await store.prepare()
     epoch = await store.claim("first")
     await store.append(epoch, [*events(EXCEPTIONS, EXCEPTION)])

@@ -7,7 +7,7 @@ import msgspec
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.audit.database import Database
 from hibernator.audit.event import Resource, event
-from hibernator.audit.store import Life, Store
+from hibernator.audit.store import ChainStore, Life
 from hibernator.controllers.audit import Deletion, _deleted
 from hibernator.controllers.journal_audit import of_deletion
 from support.trail import NOON, ids
@@ -41,7 +41,7 @@ def test_a_second_deletion_of_the_same_object_is_another_event_and_the_same_one_
 
 
 async def test_whose_end_waits_for_the_leader_is_not_missed_once_more(database: Database) -> None:
-    store = Store(database, now=lambda: NOON)
+    store = ChainStore(database, now=lambda: NOON)
     await store.prepare()
     epoch = await store.claim("leader")
     about = Resource.of(PLANS, plan())

@@ -14,7 +14,7 @@ from hibernator.audit.database import AuditUnavailable, Database
 from hibernator.audit.event import AuditEvent
 from hibernator.audit.reading import Filter, Reader
 from hibernator.audit.spool import NAME, AuditSpool
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from hibernator.audit.trail import Trail
 from hibernator.controllers.audit import SpoolReconciler
 from hibernator.kube.cache import Cache
@@ -104,7 +104,7 @@ async def away(
         Client(find(str(cluster.kubeconfig)), metrics=metrics) as client,
         Database(f"sqlite:///{folder}/audit.db") as database,
     ):
-        trail = Trail(Store(database, now=clock.now), identity="test")
+        trail = Trail(ChainStore(database, now=clock.now), identity="test")
         trail.lead()
         spool = AuditSpool(client, trail, namespace, largest=largest, steady=clock.monotonic)
         made = Scene(client, namespace, folder, trail, spool, metrics, clock)

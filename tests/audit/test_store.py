@@ -12,13 +12,13 @@ from hibernator.audit.database import AuditUnavailable, Database
 from hibernator.audit.event import Actor, AuditEvent, Resource, event
 from hibernator.audit.reading import Filter, Reader
 from hibernator.audit.schema import EVENTS, INBOX
-from hibernator.audit.store import Store, Superseded
+from hibernator.audit.store import ChainStore, Superseded
 from hibernator.audit.verification import verify
 from support.trail import ANY_DATA, ANY_TEXT, NOON, ids, sleeps, slept, waiting
 
 
-def store_at(database: Database, now: Instant = NOON) -> Store:
-    return Store(database, now=lambda: now)
+def store_at(database: Database, now: Instant = NOON) -> ChainStore:
+    return ChainStore(database, now=lambda: now)
 
 
 def as_told(entry: Entry) -> AuditEvent:
@@ -27,7 +27,7 @@ def as_told(entry: Entry) -> AuditEvent:
 
 
 @pytest.fixture
-def store(database: Database) -> Store:
+def store(database: Database) -> ChainStore:
     return store_at(database)
 
 
@@ -35,7 +35,7 @@ async def assert_whole(database: Database) -> None:
     assert (await verify(database)).problem == ""
 
 
-async def test_an_event_comes_back_as_it_was_told(database: Database, store: Store) -> None:
+async def test_an_event_comes_back_as_it_was_told(database: Database, store: ChainStore) -> None:
     told = event(
         "scheduleexception.approval.given",
         Resource(
@@ -57,7 +57,9 @@ async def test_an_event_comes_back_as_it_was_told(database: Database, store: Sto
     assert (entry.sequence, entry.recorded_at) == (1, NOON)
 
 
-async def test_a_repeat_is_not_written_and_does_not_break_the_chain(database: Database, store: Store) -> None:
+async def test_a_repeat_is_not_written_and_does_not_break_the_chain(
+    database: Database, store: ChainStore
+) -> None:
     epoch = await store.claim("a")
     await store.append(epoch, sleeps(1, 2))
     end = await store.append(epoch, sleeps(2, 3, 3, 1))
@@ -66,7 +68,9 @@ async def test_a_repeat_is_not_written_and_does_not_break_the_chain(database: Da
     await assert_whole(database)
 
 
-async def test_a_batch_of_nothing_new_leaves_the_end_where_it_was(database: Database, store: Store) -> None:
+async def test_a_batch_of_nothing_new_leaves_the_end_where_it_was(
+    database: Database, store: ChainStore
+) -> None:
     epoch = await store.claim("a")
     assert await store.append(epoch, []) == START
     end = await store.append(epoch, sleeps(1))
@@ -89,7 +93,7 @@ async def test_a_repeat_from_a_replica_whose_clock_is_ahead_is_recognised(databa
     assert (await store_at(database, later).append(epoch, [ahead, slept(2, at=later)])).sequence == 2
 
 
-async def test_who_has_been_superseded_cannot_write(database: Database, store: Store) -> None:
+async def test_who_has_been_superseded_cannot_write(database: Database, store: ChainStore) -> None:
     old = await store.claim("old leader")
     new = await store.claim("new leader")
     await store.append(new, sleeps(1))
@@ -114,7 +118,7 @@ async def test_writers_that_fight_for_the_chain_never_fork_it(url: str, database
             while not await told(store, number, cycle):
                 pass
 
-    async def told(store: Store, number: int, cycle: int) -> bool:
+    async def told(store: ChainStore, number: int, cycle: int) -> bool:
         """False when SQLite, which is not fair, has let others in for too long."""
         try:
             epoch = await store.claim(f"leader {number}")
@@ -136,7 +140,7 @@ async def test_writers_that_fight_for_the_chain_never_fork_it(url: str, database
 
 
 async def test_events_of_other_replicas_go_through_the_inbox_into_the_chain(
-    database: Database, store: Store
+    database: Database, store: ChainStore
 ) -> None:
     epoch = await store.claim("leader")
     await store.append(epoch, sleeps(1))
@@ -151,7 +155,7 @@ async def test_events_of_other_replicas_go_through_the_inbox_into_the_chain(
     await assert_whole(database)
 
 
-async def test_an_event_comes_out_of_the_inbox_as_it_went_in(database: Database, store: Store) -> None:
+async def test_an_event_comes_out_of_the_inbox_as_it_went_in(database: Database, store: ChainStore) -> None:
     told = slept(1)
     await store.deliver([told])
     await store.drain(await store.claim("leader"), 1)
@@ -159,7 +163,7 @@ async def test_an_event_comes_out_of_the_inbox_as_it_went_in(database: Database,
     assert as_told(entry) == told
 
 
-async def test_what_is_no_event_does_not_hold_up_the_inbox(database: Database, store: Store) -> None:
+async def test_what_is_no_event_does_not_hold_up_the_inbox(database: Database, store: ChainStore) -> None:
     epoch = await store.claim("leader")
     async with database.begin() as connection:
         rows = [{"id": text, "received_at": NOON, "event": text} for text in ("", "{}", "[1", '{"id":2}')]
@@ -171,9 +175,9 @@ async def test_what_is_no_event_does_not_hold_up_the_inbox(database: Database, s
 
 
 async def test_an_event_is_stamped_with_the_cluster_that_it_happened_in(database: Database) -> None:
-    blue = Store(database, now=lambda: NOON, cluster="blue")
+    blue = ChainStore(database, now=lambda: NOON, cluster="blue")
     epoch = await blue.claim("a")
-    await Store(database, now=lambda: NOON, cluster="green").deliver(sleeps(1))
+    await ChainStore(database, now=lambda: NOON, cluster="green").deliver(sleeps(1))
     await blue.drain(epoch, 1)
     await blue.append(epoch, sleeps(2))
     assert [entry.cluster for entry in await Reader(database).page(Filter())] == ["green", "blue"]
@@ -210,7 +214,7 @@ async def test_no_text_keeps_an_event_out(database: Database, text: str, data: d
     await assert_whole(database)
 
 
-async def test_the_longest_names_fit_into_the_indexes(database: Database, store: Store) -> None:
+async def test_the_longest_names_fit_into_the_indexes(database: Database, store: ChainStore) -> None:
     long = "\N{GRINNING FACE}" * 5000
     what = Resource(group=long, kind=long, namespace=long, name=long, uid=long)
     told = event("admission.denied", what, at=NOON, actor=Actor(type="user", id=long, email=long), error=long)

@@ -11,7 +11,7 @@ from whenever import Instant
 
 from hibernator.audit.database import AuditUnavailable, Database
 from hibernator.audit.event import AuditEvent
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from hibernator.audit.trail import Trail
 from hibernator.audit.verification import verify
 from support.postgres import Postgres
@@ -61,7 +61,7 @@ async def holds(database: Database, events: list[AuditEvent], *, besides: int = 
 
 
 def trail_of(database: Database, *, now: Callable[[], Instant] = lambda: NOON, **options: Any) -> Trail:
-    found = Trail(Store(database, now=now), identity="test", **options)
+    found = Trail(ChainStore(database, now=now), identity="test", **options)
     found.lead()
     return found
 
@@ -104,7 +104,7 @@ async def test_the_next_process_tells_the_same_again_and_nothing_is_written_twic
 async def test_a_replica_that_does_not_lead_hands_its_events_to_the_one_that_does(
     url: str, database: Database
 ) -> None:
-    follower = Trail(Store(database, now=lambda: NOON), identity="follower")
+    follower = Trail(ChainStore(database, now=lambda: NOON), identity="follower")
     async with running(follower):
         await follower.record_now(slept(1))
         assert await waiting(database) == [slept(1).id]
@@ -136,7 +136,7 @@ async def test_a_leader_whose_replacement_has_vanished_takes_the_chain_back(
     monkeypatch.setattr("hibernator.audit.trail._RECLAIM_AFTER", 0.01)
     async with running(trail_of(database)) as trail:
         await trail.record_now(slept(1))
-        await Store(database, now=lambda: NOON).claim("somebody who never writes")
+        await ChainStore(database, now=lambda: NOON).claim("somebody who never writes")
         await trail.record_now(slept(2))
         await eventually(lambda: holds(database, sleeps(1, 2)))
     assert (await verify(database)).problem == ""

@@ -9,20 +9,20 @@ from hibernator.audit.chain import Entry, Link, append
 from hibernator.audit.database import Database
 from hibernator.audit.reading import PAGE, Filter, Reader
 from hibernator.audit.schema import CHAIN, EVENTS
-from hibernator.audit.store import Store
-from hibernator.audit.verification import Promise, Verdict, verify
+from hibernator.audit.store import ChainStore
+from hibernator.audit.verification import Promise, Verification, verify
 from support.trail import NOON, sleeps, slept, to_row
 
 
 @pytest.fixture
 async def entries(database: Database) -> list[Entry]:
     """A chain of six events."""
-    store = Store(database, now=lambda: NOON)
+    store = ChainStore(database, now=lambda: NOON)
     await store.append(await store.claim("a"), sleeps(1, 2, 3, 4, 5, 6))
     return await Reader(database).page(Filter())
 
 
-async def tamper(database: Database, *statements: Executable) -> Verdict:
+async def tamper(database: Database, *statements: Executable) -> Verification:
     async with database.begin() as connection:
         for statement in statements:
             await connection.execute(statement)
@@ -174,7 +174,7 @@ async def test_a_chain_recomputed_as_a_whole_is_found_by_a_known_end(
 
 
 async def test_a_second_row_of_one_number_is_found_at_the_end_of_a_page(database: Database) -> None:
-    store = Store(database, now=lambda: NOON)
+    store = ChainStore(database, now=lambda: NOON)
     await store.append(await store.claim("a"), sleeps(*range(PAGE + 3)))
     async with database.begin() as connection:
         query = select(EVENTS.c.sequence, EVENTS.c.hash).where(row(PAGE - 1))
@@ -185,7 +185,7 @@ async def test_a_second_row_of_one_number_is_found_at_the_end_of_a_page(database
 
 
 async def test_a_long_trail_is_walked_page_by_page_with_progress(database: Database) -> None:
-    store = Store(database, now=lambda: NOON)
+    store = ChainStore(database, now=lambda: NOON)
     await store.append(await store.claim("a"), sleeps(*range(PAGE * 2 + 1)))
     seen: list[int] = []
     verdict = await verify(database, progress=lambda link: seen.append(link.sequence))

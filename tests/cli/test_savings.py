@@ -13,7 +13,7 @@ from whenever import Instant
 
 from hibernator.audit.database import Database
 from hibernator.audit.event import AuditEvent, event
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from hibernator.controllers.metrics import CORE_HOURS, GIB_HOURS
 from hibernator.kube.clustertime import publish
 from support.cluster import ClusterInTest
@@ -152,7 +152,7 @@ def filled(folder: Path, events: list[AuditEvent]) -> str:
 
     async def fill() -> None:
         async with Database(url) as database:
-            store = Store(database, now=lambda: events[-1].time)
+            store = ChainStore(database, now=lambda: events[-1].time)
             await store.prepare()
             await store.append(await store.claim("test"), events)
 

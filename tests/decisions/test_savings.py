@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from whenever import Instant, ZonedDateTime
 
 from hibernator.decisions.prices import Prices, read_csv, read_prices
-from hibernator.decisions.savings import Amount, Place, Plan, Rate, Slept, Woke, count, spells
+from hibernator.decisions.savings import Amount, Plan, Rate, SavingKey, Slept, Woke, count, spells
 
 SHOP = Plan("team", "shop", "uid-shop")
 START = ZonedDateTime(2026, 3, 31, 23, 59, tz="Europe/Berlin").timestamp()  # a minute before April
@@ -17,11 +17,13 @@ HOUR = 3600
 EIGHT_CORES = Rate(type="workloadscaler", items=2, millicores=8000, mebibytes=16_384)
 
 
-def saved(*events: Slept | Woke, window: tuple[int, int], until: int | None = None) -> dict[Place, Amount]:
+def saved(
+    *events: Slept | Woke, window: tuple[int, int], until: int | None = None
+) -> dict[SavingKey, Amount]:
     return count(spells(events, window[1] if until is None else until), window)
 
 
-def total(found: dict[Place, Amount]) -> Amount:
+def total(found: dict[SavingKey, Amount]) -> Amount:
     return sum(found.values(), Amount())
 
 

@@ -4,15 +4,15 @@ from hypothesis import given, strategies as st
 
 from hibernator.api.timewindowscaler_v1beta1 import share
 from hibernator.decisions.scaling import Keda, ObjectRef, Workload, is_asleep, to_sleep, to_wake
-from hibernator.decisions.sleepmark import ASLEEP_AT, Mark, is_usable
+from hibernator.decisions.sleepmark import ASLEEP_AT, SleepMark, is_usable
 
 PLACE = ObjectRef(resource="deployments.apps", namespace="shop", name="web", resource_version="1")
 HAD = st.integers(min_value=0, max_value=10**6)
 PERCENT = st.integers(min_value=0, max_value=100)
 
 
-def mark(had: int, size: int) -> Mark:
-    return Mark(plan="shop/nights", was={"replicas": had, ASLEEP_AT: size})
+def mark(had: int, size: int) -> SleepMark:
+    return SleepMark(plan="shop/nights", was={"replicas": had, ASLEEP_AT: size})
 
 
 @given(had=HAD, percent=PERCENT)

@@ -8,11 +8,21 @@ from hypothesis import given, strategies as st
 
 from hibernator.decisions import sleepmark
 from hibernator.decisions.patched import PATCHED
-from hibernator.decisions.sleepmark import ASLEEP_AT, LABEL, MARK, POLICY, TAG, TRACE, WAS, Mark, read_mark
+from hibernator.decisions.sleepmark import (
+    ASLEEP_AT,
+    LABEL,
+    MARK,
+    POLICY,
+    TAG,
+    TRACE,
+    WAS,
+    SleepMark,
+    read_mark,
+)
 
 _NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,9}[a-z0-9])?", fullmatch=True)
 _MARKS = st.builds(
-    Mark,
+    SleepMark,
     plan=st.tuples(_NAMES, _NAMES).map("/".join),
     uid=st.uuids().map(str),
     cycle=st.integers(0, 10**6),
@@ -27,7 +37,7 @@ def marked(was: Any) -> dict[str, str]:
 
 
 @given(_MARKS)
-def test_a_mark_is_read_as_it_was_written(mark: Mark) -> None:
+def test_a_mark_is_read_as_it_was_written(mark: SleepMark) -> None:
     written = sleepmark.to_metadata(mark)
     assert written["labels"] == {LABEL: mark.uid}
     assert written["annotations"][TRACE] is None
@@ -37,7 +47,7 @@ def test_a_mark_is_read_as_it_was_written(mark: Mark) -> None:
 
 
 def test_waking_takes_the_mark_off_and_leaves_the_cycle() -> None:
-    mark = Mark(plan="shop/nights", uid="u", cycle=7)
+    mark = SleepMark(plan="shop/nights", uid="u", cycle=7)
     assert sleepmark.from_metadata(mark.trace) == {
         "labels": {LABEL: None},
         "annotations": {MARK: None, TRACE: "u/7"},
@@ -100,13 +110,15 @@ def test_mostly_nothing_of_a_sleeper_runs_on(was: dict[str, Any] | None, size: i
 
 @pytest.mark.parametrize("edit", [{MARK: "shop/nights"}, {WAS: "of"}, {TAG: None}, {MARK: "a/b/c/x"}])
 def test_tags_that_a_user_has_edited_are_no_mark(edit: dict[str, str | None]) -> None:
-    tags = sleepmark.to_tags(Mark(plan="shop/nights", uid="u", cycle=1, target="t", item="i"))
+    tags = sleepmark.to_tags(SleepMark(plan="shop/nights", uid="u", cycle=1, target="t", item="i"))
     edited = {key: value for key, value in (tags | edit).items() if value is not None}
     assert sleepmark.from_tags(edited, "i") is None
 
 
 def test_a_database_carries_its_mark_in_labels() -> None:
-    mark = Mark(plan="shop/ni.ghts", uid="u", cycle=3, target="db", item="shop/db", was={POLICY: "ALWAYS"})
+    mark = SleepMark(
+        plan="shop/ni.ghts", uid="u", cycle=3, target="db", item="shop/db", was={POLICY: "ALWAYS"}
+    )
     labels = sleepmark.to_labels(mark)
     assert all(value == value.lower() and "." not in value for value in labels.values())
     assert sleepmark.from_labels(labels, "shop/db") == mark

@@ -9,15 +9,15 @@ from whenever import Instant, TimeDelta
 
 from decisions.scaler_seen import MONDAY_10, bodies, deployment, place, seen
 from hibernator.api.timewindowscaler import TimeWindowScalerStatus
-from hibernator.decisions.scaler_mark import ANNOTATION, Mark, newest, read_mark
+from hibernator.decisions.scaler_mark import ANNOTATION, ScalingMark, newest, read_mark
 from hibernator.decisions.timewindowscaler import decide
 from hibernator.decisions.timewindowscaler_case import Trouble
 
 LATER = MONDAY_10 + TimeDelta(minutes=7)
 
 
-def mark(number: int, old: int, new: int, at: Instant = MONDAY_10, *, drift: bool = False) -> Mark:
-    return Mark(
+def mark(number: int, old: int, new: int, at: Instant = MONDAY_10, *, drift: bool = False) -> ScalingMark:
+    return ScalingMark(
         scaler="u",
         number=number,
         at=at.to_stdlib(),

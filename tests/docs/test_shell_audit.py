@@ -17,7 +17,7 @@ from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.audit.checkpoints import signer
 from hibernator.audit.database import Database
 from hibernator.audit.event import Actor, Resource, event
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from hibernator.audit.trail import Trail
 from support.cluster import ClusterInTest
 from support.pages import Shell, blocks
@@ -41,7 +41,7 @@ async def test_the_trail_is_read_followed_exported_and_checked(
     (tmp_path / "your-log-shipper").chmod(0o755)
     url = f"sqlite:///{tmp_path}/audit.db"
     async with Database(url) as database:
-        store = Store(database, now=Instant.now)
+        store = ChainStore(database, now=Instant.now)
         await store.prepare()
         bob = Actor(type="user", id="bob@example.com")
         made = event("scheduleexception.approved", PARTY, at=Instant.now(), identity=(1,), actor=bob)
@@ -67,7 +67,7 @@ async def test_the_trail_is_read_followed_exported_and_checked(
     signs = signer((tmp_path / "audit.key").read_bytes())
     shell.type(remove)
     async with Database(url) as database:
-        store = Store(database, now=Instant.now)
+        store = ChainStore(database, now=Instant.now)
         await store.append(epoch, [signs.sign(end, Instant.now()).event()])
     assert shell.type(check_signed.text).count("It is signed up to event 1.") == 2
 
@@ -82,7 +82,7 @@ async def test_savings_are_counted_by_plan_month_and_namespace(
     nights = Resource(kind="HibernatePlan", namespace="shop", name="nights", uid="uid")
     data = {"cycle": 1, "target": "db", "type": "rds", "items": 3, "cpuMillicores": 4000}
     async with Database(url) as database:
-        store = Store(database, now=Instant.now)
+        store = ChainStore(database, now=Instant.now)
         await store.prepare()
         slept = event("hibernateplan.target.slept", nights, at=Instant.now() - TimeDelta(hours=10), data=data)
         await store.append(await store.claim("test"), [slept])
@@ -97,7 +97,7 @@ async def test_savings_are_counted_by_plan_month_and_namespace(
 async def test_a_controller_records_as_the_page_says(tmp_path: Path) -> None:
     _check_one, for_controllers = blocks(PAGE, "python")
     async with Database(f"sqlite:///{tmp_path}/audit.db") as database:
-        store = Store(database, now=Instant.now)
+        store = ChainStore(database, now=Instant.now)
         await store.prepare()
         trail = Trail(store, identity="test")
         trail.lead()
@@ -162,7 +162,7 @@ async def test_an_auditor_reads_postgresql_with_a_role_that_can_do_nothing_else(
 
 async def _a_trail(url: str) -> None:
     async with Database(url) as database:
-        store = Store(database, now=Instant.now)
+        store = ChainStore(database, now=Instant.now)
         await store.prepare()
         made = event("scheduleexception.approved", PARTY, at=Instant.now(), identity=(1,))
         await store.append(await store.claim("test"), [made])

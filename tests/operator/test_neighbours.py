@@ -20,7 +20,7 @@ from hibernator.api.scheduleexception import ScheduleException
 from hibernator.approvals.rego import Rego
 from hibernator.audit.database import Database
 from hibernator.audit.spool import AuditSpool
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from hibernator.audit.trail import Trail
 from hibernator.controllers import shared
 from hibernator.controllers.means import Means
@@ -116,7 +116,7 @@ async def operator(tmp_path: Path) -> AsyncIterator[Operator]:
         client = await stack.enter_async_context(Client(find(str(config))))
         session = await stack.enter_async_context(aiohttp.ClientSession())
         connectors = await stack.enter_async_context(Connectors(client, session))
-        trail = Trail(Store(Database(f"sqlite:///{tmp_path}/audit.db"), now=clock.now), identity="test")
+        trail = Trail(ChainStore(Database(f"sqlite:///{tmp_path}/audit.db"), now=clock.now), identity="test")
         means = Means(
             client=client,
             caches=Caches(client, metrics),

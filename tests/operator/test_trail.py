@@ -22,7 +22,7 @@ from hibernator.audit.migrate import migrate
 from hibernator.audit.reading import PAGE, Filter, Reader
 from hibernator.audit.remote import RemoteReader
 from hibernator.audit.serving import trail_routes
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from hibernator.kube import credentials
 from hibernator.kube.client import Caller, Client
 from hibernator.kube.metrics import Metrics
@@ -80,7 +80,7 @@ async def scene(crds: ClusterInTest, tmp_path_factory: pytest.TempPathFactory) -
     async with AsyncExitStack() as stack:
         written = await stack.enter_async_context(Database(url))
         await migrate(written)
-        store = Store(written, now=lambda: NOON)
+        store = ChainStore(written, now=lambda: NOON)
         await store.append(await store.claim("a"), sleeps(1, 2, 3, 4, 5))
         database = await stack.enter_async_context(Database(url, read_only=True))
         operator = await stack.enter_async_context(Client(credentials.find(str(own))))

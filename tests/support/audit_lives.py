@@ -8,7 +8,7 @@ from whenever import Instant
 
 from hibernator.audit.database import Database
 from hibernator.audit.event import AuditEvent
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from hibernator.audit.trail import Trail
 from support.mortal import Fate
 from support.trail import slept
@@ -24,7 +24,7 @@ LEFT_BY_OTHERS = [slept(cycle, at=JUNE) for cycle in range(20, 23)]
 async def write(fate: Fate, arguments: list[str]) -> None:
     """Everything that a leader does to a database that has its tables, once."""
     async with fate.watch(Database(arguments[0])) as database:
-        january, june = Store(database, now=lambda: JANUARY), Store(database, now=lambda: JUNE)
+        january, june = ChainStore(database, now=lambda: JANUARY), ChainStore(database, now=lambda: JUNE)
         epoch = await june.claim("mortal")
         await january.append(epoch, OLD)
         await june.append(epoch, OWN)
@@ -36,7 +36,7 @@ async def write(fate: Fate, arguments: list[str]) -> None:
 async def start(fate: Fate, arguments: list[str]) -> None:
     """The first start with an empty database."""
     async with fate.watch(Database(arguments[0])) as database:
-        store = Store(database, now=lambda: JUNE)
+        store = ChainStore(database, now=lambda: JUNE)
         await store.prepare()
         await store.append(await store.claim("mortal"), OWN)
 
@@ -49,7 +49,7 @@ async def operate(fate: Fate, arguments: list[str]) -> None:
     """
     url, path, cycles = arguments
     async with fate.watch(Database(url)) as database:
-        trail = Trail(Store(database, now=lambda: JUNE), identity="mortal")
+        trail = Trail(ChainStore(database, now=lambda: JUNE), identity="mortal")
         trail.lead()
         writer = asyncio.create_task(trail.run())
         for _ in iter(lambda: _pass(fate, trail, Path(path), int(cycles)), False):

@@ -21,7 +21,7 @@ from hibernator.audit.database import Database
 from hibernator.audit.event import AuditEvent, Resource, event
 from hibernator.audit.migrate import migrate
 from hibernator.audit.reading import Reader
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from hibernator.kube import credentials
 from hibernator.kube.cache import Cache, Caches
 from hibernator.kube.client import Client
@@ -30,7 +30,7 @@ from hibernator.kube.metrics import RUNTIME, Metrics
 from hibernator.kube.together import together
 from hibernator.notifications.apprise import Apprises
 from hibernator.notifications.controller import Notifier, objects_of, sink_keys
-from hibernator.notifications.courier import Means
+from hibernator.notifications.courier import CourierMeans
 from hibernator.notifications.metrics import METRICS
 from hibernator.notifications.outbound import Outbound
 from hibernator.notifications.records import sink_status
@@ -123,10 +123,10 @@ class Scene:
     namespace: str
     client: Client
     caches: Caches
-    store: Store
+    store: ChainStore
     clock: ManualClock
     metrics: Metrics
-    means: Means
+    means: CourierMeans
     notifier: Notifier
 
     async def plan(self, name: str = "shop", **labels: str) -> None:
@@ -274,7 +274,7 @@ async def notifying(
         out = await stack.enter_async_context(Outbound(LOOPBACK))
         apprises = await stack.enter_async_context(Apprises(LOOPBACK))
         templates = await stack.enter_async_context(Templates())
-        means = Means(
+        means = CourierMeans(
             client=client,
             trail=Reader(database),
             clients=SinkClients(out, mailing, apprises),
@@ -292,7 +292,7 @@ async def notifying(
         for cache in (notifications, objects.plans, objects.scalers, objects.approvals, objects.exceptions):
             await stack.enter_async_context(running(cache))
             await cache.wait_synced()
-        store = Store(database, now=clock.now)
+        store = ChainStore(database, now=clock.now)
         yield Scene(cluster, namespace, client, caches, store, clock, metrics, means, notifier)
 
 

@@ -15,7 +15,7 @@ from hibernator.api.problem import Problem
 from hibernator.decisions.hibernateplan import decide
 from hibernator.decisions.hibernateplan_case import Decision, Run, ScheduleState, Seen
 from hibernator.decisions.hibernateplan_restore import Saving
-from hibernator.decisions.hibernateplan_status import Outcome, Woken
+from hibernator.decisions.hibernateplan_status import TargetOutcome, Woken
 
 EVENING = Instant("2026-03-02T20:00:00Z")
 Fate = Callable[[Run, int], str]
@@ -61,7 +61,7 @@ class Drill:
     strays: tuple[str, ...] = ()
     log: list[str] = field(default_factory=list)  # `Sleep a`, in the order in which runs began
     most_at_once: int = 0
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    outcomes: dict[str, TargetOutcome] = field(default_factory=dict)
     _began: set[tuple[int | None, str, str, int | None]] = field(default_factory=set)
 
     def plan(self) -> HibernatePlan:
@@ -113,7 +113,7 @@ class Drill:
                 self.kept.add(run.name)
             elif state == "done":
                 self.kept.discard(run.name)
-            self.outcomes[run.name] = Outcome(
+            self.outcomes[run.name] = TargetOutcome(
                 state=state,
                 items=ItemCount(total=1),
                 message=f"{run.name} {state}.",

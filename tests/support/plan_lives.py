@@ -20,7 +20,7 @@ from aiobotocore.session import AioSession
 from hibernator.api.hibernateplan import PLANS
 from hibernator.audit.database import Database
 from hibernator.audit.spool import AuditSpool
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from hibernator.audit.trail import Trail
 from hibernator.controllers.hibernateplan import plan_controller
 from hibernator.controllers.means import Means
@@ -149,7 +149,7 @@ async def operating(client: Client, key: Key, clock: ManualClock) -> AsyncIterat
     ):
         if isinstance(client, MortalClient):
             connectors._opener = _MortalOpener(client, session)  # type: ignore[assignment] # all that is asked of them
-        trail = Trail(Store(database, now=clock.now), identity="test")
+        trail = Trail(ChainStore(database, now=clock.now), identity="test")
         means = Means(
             client=client,
             caches=Caches(client, metrics, key.namespace),

@@ -14,7 +14,7 @@ from hibernator.approvals.people import Naming
 from hibernator.approvals.rego import Rego
 from hibernator.audit.database import Database
 from hibernator.audit.spool import AuditSpool
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from hibernator.audit.trail import Trail
 from hibernator.controllers.means import Means
 from hibernator.controllers.remediation import remediation_controllers
@@ -43,7 +43,7 @@ async def live(kubeconfig: Path, namespace: str, clock: Clock, database: str, la
         Database(database) as opened,
         Rego() as rego,
     ):
-        store = Store(opened, now=clock.now)
+        store = ChainStore(opened, now=clock.now)
         await store.prepare()  # an approval waits for its record only so long
         trail = Trail(store, identity="test")
         trail.lead()

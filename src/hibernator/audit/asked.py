@@ -18,21 +18,21 @@ TYPE: Final = f"admission.{ACTION}"
 _HOLDS: Final = TimeDelta(seconds=120)
 
 
-class Asked(NamedTuple):
+class DeletionRequest(NamedTuple):
     uid: str  # of what shall go
     at: Instant
     user: str
 
 
-def among(events: Iterable[AuditEvent], uids: Iterable[str]) -> Iterator[Asked]:
+def among(events: Iterable[AuditEvent], uids: Iterable[str]) -> Iterator[DeletionRequest]:
     """Those of the events that are wishes to delete one of these."""
     wanted = frozenset(uids)
     for one in events:
         if one.type == TYPE and one.resource.uid in wanted:
-            yield Asked(one.resource.uid, one.time, one.actor.id)
+            yield DeletionRequest(one.resource.uid, one.time, one.actor.id)
 
 
-def deleter(asked: Iterable[Asked], since: Instant, until: Instant) -> str:
+def deleter(asked: Iterable[DeletionRequest], since: Instant, until: Instant) -> str:
     """Who of those deleted it, when it went between these two moments; empty when no one knows."""
     near = [one for one in asked if since - one.at <= _HOLDS and one.at - until <= _HOLDS]
     return max(near, key=lambda one: one.at).user if near else ""

@@ -9,7 +9,7 @@ from hibernator.audit.api import EVENTS, HEAD, LATEST, decode_entries, decode_po
 from hibernator.audit.chain import Entry, Link
 from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.reading import PAGE, Filter
-from hibernator.kube.reading import AwayError
+from hibernator.kube.reading import ReadApiError
 from hibernator.kube.remote import Remote
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ class RemoteReader:
     async def _read(self, path: str, parameters: dict[str, str], decode: Callable[[bytes], T]) -> T:
         try:
             body = await self._operator.get(path, parameters)
-        except AwayError as error:
+        except ReadApiError as error:
             raise AuditUnavailable(str(error)) from error
         try:
             return decode(body)

@@ -17,7 +17,7 @@ from hibernator.audit.chain import START, Link
 from hibernator.audit.checkpoints import Checkpoint, Signer, is_signed
 from hibernator.audit.database import Database
 from hibernator.audit.trail import Trail
-from hibernator.audit.verification import Promise, Verdict, verify
+from hibernator.audit.verification import Promise, Verification, verify
 
 EVERY: Final = 600.0  # seconds
 
@@ -96,13 +96,13 @@ class Sealer:
         if self._trail.head != START:
             yield Promise(self._trail.head, "the operator's last write")
 
-    def _refuse(self, verdict: Verdict) -> None:
+    def _refuse(self, verdict: Verification) -> None:
         self._broken(verdict.problem)
         at = verdict.misfit.sequence if verdict.misfit else verdict.end.sequence
         _log.error("audit trail does not fit; no checkpoint signed", event_number=at, why=verdict.problem)
 
 
-def _is_news(verdict: Verdict, last: Checkpoint | None) -> bool:
+def _is_news(verdict: Verification, last: Checkpoint | None) -> bool:
     """Whether there is more than the last checkpoint's own event."""
     since: Link = last.link if last else START
     return verdict.end.sequence > since.sequence + (1 if last else 0)

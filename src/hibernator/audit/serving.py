@@ -9,7 +9,7 @@ from hibernator.audit.api import EVENTS, HEAD, LATEST, Position, encode, read_qu
 from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.reading import TrailReader
 from hibernator.kube.client import Caller, Client
-from hibernator.kube.reading import AwayError, ReadRoute
+from hibernator.kube.reading import ReadApiError, ReadRoute
 
 
 def trail_routes(reader: TrailReader) -> tuple[ReadRoute, ...]:
@@ -34,7 +34,7 @@ def _route(path: str, answer: Callable[[Request], Awaitable[Any]]) -> ReadRoute:
         try:
             return encode(await answer(request))
         except AuditUnavailable as error:
-            raise AwayError(str(error)) from error
+            raise ReadApiError(str(error)) from error
 
     return ReadRoute(
         path, encoded, _may, lambda request: f"the verb get for the nonResourceURL {request.url.path}"

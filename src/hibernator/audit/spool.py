@@ -15,7 +15,7 @@ import msgspec
 import structlog
 
 from hibernator.api.core import CONFIG_MAPS, ConfigMap
-from hibernator.audit.asked import Asked, among
+from hibernator.audit.asked import DeletionRequest, among
 from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.event import AuditEvent, from_json, to_json
 from hibernator.audit.trail import Trail
@@ -69,7 +69,7 @@ class AuditSpool:
         except AuditUnavailable:
             await self._put({one.id: to_json(one) for one in missing if one.id not in self._waiting})
 
-    async def asked(self, *uids: str) -> list[Asked]:
+    async def asked(self, *uids: str) -> list[DeletionRequest]:
         """Who asked to delete these objects, as far as it can be known now."""
         try:
             found = await self._trail.asked(uids)

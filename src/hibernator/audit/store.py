@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from whenever import Instant, TimeDelta, YearMonth
 
 from hibernator.audit import asked, chain
-from hibernator.audit.asked import Asked
+from hibernator.audit.asked import DeletionRequest
 from hibernator.audit.chain import Entry, Link
 from hibernator.audit.checkpoints import TRAIL, Signer
 from hibernator.audit.database import Database
@@ -92,7 +92,7 @@ class Superseded(Exception):  # noqa: N818 — it names a state of the world, no
     """Someone else has claimed the chain since."""
 
 
-class Store:
+class ChainStore:
     def __init__(
         self,
         database: Database,
@@ -190,15 +190,15 @@ class Store:
         ended |= {one.resource.uid for one in waiting if one.action == "deleted"}
         return [life for uid, life in found.items() if uid not in ended]
 
-    async def asked(self, uids: Sequence[str]) -> list[Asked]:
+    async def asked(self, uids: Sequence[str]) -> list[DeletionRequest]:
         """Who asked to delete these objects, also if the leader has not come to it yet."""
         row = EVENTS.c
         query = select(row.resource_uid, row.time, row.actor_id).where(text(LIFE), row.action == asked.ACTION)
-        found: list[Asked] = []
+        found: list[DeletionRequest] = []
         async with self._database.begin() as connection:
             for first in range(0, len(uids), _IN_ONE_QUESTION):
                 some = row.resource_uid.in_(uids[first : first + _IN_ONE_QUESTION])
-                found += [Asked(*one) for one in await connection.execute(query.where(some))]
+                found += [DeletionRequest(*one) for one in await connection.execute(query.where(some))]
             waiting = [read for row in await connection.execute(select(INBOX)) if (read := _read(row))]
         return [*found, *asked.among(waiting, uids)]
 

@@ -18,11 +18,11 @@ from typing import Final, Protocol
 
 import structlog
 
-from hibernator.audit.asked import Asked
+from hibernator.audit.asked import DeletionRequest
 from hibernator.audit.chain import START
 from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.event import AuditEvent
-from hibernator.audit.store import Life, Store, Superseded
+from hibernator.audit.store import ChainStore, Life, Superseded
 
 
 class Buffer:
@@ -128,7 +128,7 @@ class Trail:
 
     def __init__(
         self,
-        store: Store,
+        store: ChainStore,
         *,
         identity: str,
         keep_months: int | None = None,
@@ -207,7 +207,7 @@ class Trail:
         await self._there()
         return await self._store.living()
 
-    async def asked(self, uids: Sequence[str]) -> list[Asked]:
+    async def asked(self, uids: Sequence[str]) -> list[DeletionRequest]:
         """Who asked to delete these objects; raises AuditUnavailable."""
         await self._there()
         return await self._store.asked(uids)

@@ -28,7 +28,7 @@ class Promise(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Verification:
     """What the walk found. `problem` is empty when everything fits."""
 
     start: Link  # what is kept begins after this
@@ -48,7 +48,7 @@ async def verify(
     keys: Keys = _NOTHING,
     after: Link | None = None,
     progress: Callable[[Link], object] = lambda _link: None,
-) -> Verdict:
+) -> Verification:
     """Check every hash, every link, the beginning against the last removal, and the end against the head.
 
     `known` is what was written down earlier, outside of the database: with it, a chain that was recomputed as
@@ -93,7 +93,7 @@ class _Walk:
         self._signed: Link | None = None
         self._unsigned_since: Instant | None = None
 
-    async def run(self, promises: Iterable[Promise]) -> Verdict:
+    async def run(self, promises: Iterable[Promise]) -> Verification:
         self._promises = _by_sequence(promises)
         chain = await self._chain()
         start = self._anchor = Link(chain.anchor_sequence, chain.anchor_hash)
@@ -101,24 +101,26 @@ class _Walk:
         if self._after and self._after.sequence > start.sequence:
             start = self._after
             if (found := await self._at(start)) is None:
-                return Verdict(start, start, f"event {start.sequence} is not the one that was there before")
+                return Verification(
+                    start, start, f"event {start.sequence} is not the one that was there before"
+                )
             after = found.sequence, found.recorded_at
         end = start
         if problem := self._broken(start):
-            return Verdict(start, end, problem)
+            return Verification(start, end, problem)
         is_start_signed = any(one.opens for one in self._promises.get(start.sequence, ()))
         while True:
             while page := await self._page(after):
                 for entry in page:
                     if problem := self._problem(start, end, entry):
-                        return Verdict(start, end, problem, entry)
+                        return Verification(start, end, problem, entry)
                     end = entry.link
                 after = page[-1].sequence, page[-1].recorded_at
                 self._progress(end)
             chain = await self._chain()
             if (chain.last or 0) <= end.sequence:  # otherwise more has been written since
                 head = Link(chain.head_sequence, chain.head_hash)
-                return Verdict(
+                return Verification(
                     start,
                     end,
                     self._problem_at_end(start, end, head),

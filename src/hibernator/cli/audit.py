@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hibernator.audit.database import Database
     from hibernator.audit.formats import Format
     from hibernator.audit.reading import Filter
-    from hibernator.audit.verification import Verdict
+    from hibernator.audit.verification import Verification
 
 R = TypeVar("R")
 
@@ -163,7 +163,7 @@ def verify(
 
     asked = audit_proof.asked(known, key or [], checkpoints)
 
-    async def check(opened: "Database") -> "Verdict":
+    async def check(opened: "Database") -> "Verification":
         from hibernator.audit.reading import Reader
         from hibernator.audit.verification import verify as walk
         from hibernator.cli.audit_stream import progress

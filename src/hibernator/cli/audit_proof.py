@@ -13,7 +13,7 @@ from whenever import Instant, TimeDelta
 
 from hibernator.audit.chain import Link
 from hibernator.audit.checkpoints import TYPE, Checkpoint, Keys, by_id, is_signed, public_key, read
-from hibernator.audit.verification import Promise, Verdict, promised
+from hibernator.audit.verification import Promise, Verification, promised
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.output import printable
 from hibernator.kube.clustertime import now as cluster_time
@@ -22,14 +22,14 @@ _LATE: Final = TimeDelta(hours=1)  # a running operator signs every ten minutes
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Evidence:
     """What the trail is to be compared with."""
 
     promises: tuple[Promise, ...]
     keys: Keys
 
 
-def asked(known: str | None, keys: Sequence[Path], checkpoints: Path | None) -> Asked:
+def asked(known: str | None, keys: Sequence[Path], checkpoints: Path | None) -> Evidence:
     """Read the options; what cannot be read ends the command."""
     trusted = by_id(public_key_in(file) for file in keys)
     if checkpoints and not trusted:
@@ -40,7 +40,7 @@ def asked(known: str | None, keys: Sequence[Path], checkpoints: Path | None) -> 
         )
     links = [Promise(link, "an earlier check") for link in [_link(known)] if link]
     exported = [promised(one) for one in _exported(checkpoints, trusted)] if checkpoints else []
-    return Asked((*links, *exported), trusted)
+    return Evidence((*links, *exported), trusted)
 
 
 def public_key_in(file: Path) -> Ed25519PublicKey:
@@ -56,7 +56,7 @@ def public_key_in(file: Path) -> Ed25519PublicKey:
         ) from error
 
 
-def tell(verdict: Verdict, asked: Asked, now: Instant | None) -> None:
+def tell(verdict: Verification, asked: Evidence, now: Instant | None) -> None:
     """Say what was found, and end with the code for it."""
     first, last = verdict.start.sequence + 1, verdict.end.sequence
     fits = f"Events {first} to {last} fit." if last >= first else ""
@@ -84,7 +84,7 @@ def tell(verdict: Verdict, asked: Asked, now: Instant | None) -> None:
     typer.echo(f"Its end is {verdict.end}")
 
 
-def _doubts(verdict: Verdict, asked: Asked, now: Instant) -> Iterator[str]:
+def _doubts(verdict: Verification, asked: Evidence, now: Instant) -> Iterator[str]:
     begins = verdict.start.sequence + 1
     # A removal that the operator signed proves its own earlier checkpoints, and no other ones.
     unseen = [one for one in verdict.uncompared if not (one.signed and verdict.is_start_signed)]

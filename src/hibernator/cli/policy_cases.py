@@ -49,7 +49,7 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     policies: tuple[str, ...] | None = None  # that match
 
 
-class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CaseRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: Name
     exception: Mapping[str, Any]
     expect: Expected
@@ -61,7 +61,7 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     now: datetime
     policies: tuple[str, ...]
-    cases: tuple[Asked, ...]
+    cases: tuple[CaseRequest, ...]
     plan: Plan = Plan()
     roles: Mapping[str, tuple[str, ...]] = {}
 
@@ -79,7 +79,7 @@ def outcomes(file: str) -> Iterator[tuple[str, str]]:
         yield case.name, _wrong(case.expect, _demands(table, case, policies, file))
 
 
-def _demands(table: Table, case: Asked, policies: tuple[ExceptionPolicy, ...], file: str) -> Demands:
+def _demands(table: Table, case: CaseRequest, policies: tuple[ExceptionPolicy, ...], file: str) -> Demands:
     plan = case.plan or table.plan
     try:
         exception = _exception("case", plan.name, case.exception)

@@ -16,7 +16,7 @@ from hibernator.audit.sleeps import read_sleep, sleeps
 from hibernator.cli.exits import CliError, Exit
 from hibernator.cli.output import printable
 from hibernator.decisions.prices import LISTED, Prices
-from hibernator.decisions.savings import CLOUD, Amount, Place, Slept, Woke, count, spells
+from hibernator.decisions.savings import CLOUD, Amount, SavingKey, Slept, Woke, count, spells
 
 _HOUR: Final = 3600
 _NAMED: Final = 5  # kinds of machines in a note
@@ -30,7 +30,7 @@ _NUMBERS: Final = ("coreHours", "gibHours", "nodeHours", "cloudHours", "worth")
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    amounts: dict[Place, Amount]
+    amounts: dict[SavingKey, Amount]
     start: Instant
     end: Instant
     begins: Instant | None  # the trail
@@ -77,14 +77,14 @@ def load_prices(file: str) -> Prices:
 
 
 def rows(report: Report, by: str, prices: Prices) -> list[Row]:
-    grouped: dict[tuple[str, ...], list[tuple[Place, Amount]]] = {}
+    grouped: dict[tuple[str, ...], list[tuple[SavingKey, Amount]]] = {}
     for place, amount in report.amounts.items():
         names = tuple(getattr(place, column) for column in _COLUMNS[by])
         grouped.setdefault(names, []).append((place, amount))
     return [_row(names, parts, prices) for names, parts in sorted(grouped.items())]
 
 
-def _row(names: tuple[str, ...], parts: Sequence[tuple[Place, Amount]], prices: Prices) -> Row:
+def _row(names: tuple[str, ...], parts: Sequence[tuple[SavingKey, Amount]], prices: Prices) -> Row:
     whole = sum((amount for _, amount in parts), Amount())
     return Row(
         names,

@@ -19,7 +19,7 @@ from hibernator.cli.output import printable
 from hibernator.decisions.hibernateplan_keeping import is_stray
 from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL, Kept, read
 from hibernator.decisions.hibernateplan_status import standing
-from hibernator.decisions.sleepmark import Mark
+from hibernator.decisions.sleepmark import SleepMark
 from hibernator.executors import sleepers
 from hibernator.executors.protocol import ExecutorError
 from hibernator.executors.sleepers import Sleeper
@@ -32,7 +32,7 @@ C = TypeVar("C", bound=CloudProvider | K8SCluster)
 @dataclass(frozen=True, slots=True)
 class Found:
     key: str
-    mark: Mark
+    mark: SleepMark
     why: str
     sleeper: Sleeper | None = None  # None: it is at a cloud, or in another cluster
     at: str = ""  # the connector that leads there, then
@@ -134,7 +134,7 @@ def document(found: Collection[Found]) -> str:
     return msgspec.json.format(msgspec.json.encode({"strays": items})).decode()
 
 
-def was(mark: Mark) -> str:
+def was(mark: SleepMark) -> str:
     said = {name: value for name, value in (mark.was or {}).items() if name != "uid"}
     return ",".join(f"{name}={value}" for name, value in said.items()) or "awake"
 
@@ -185,7 +185,7 @@ async def _seen_by_operator(client: Client, kind: Kind[C]) -> list[Found]:
         return []
     return [
         _out_there(
-            Mark(plan=stray.plan, cycle=stray.cycle, target=stray.target, item=stray.item),
+            SleepMark(plan=stray.plan, cycle=stray.cycle, target=stray.target, item=stray.item),
             f"{kind.kind} {connector.metadata.name}",
         )
         for connector in connectors
@@ -198,11 +198,11 @@ def _elsewhere(restore_data: Iterable[tuple[str, Kept]]) -> Iterator[Found]:
         if ref := part.target.connector_ref:
             for key, entry in part.sleeping.items():
                 if not entry.woken:
-                    mark = Mark(
+                    mark = SleepMark(
                         plan=plan, cycle=entry.cycle, target=part.target.name, item=key, was=entry.was
                     )
                     yield _out_there(mark, f"{ref.kind} {ref.name}")
 
 
-def _out_there(mark: Mark, at: str) -> Found:
+def _out_there(mark: SleepMark, at: str) -> Found:
     return Found(mark.item, mark, f"its plan is not in this cluster; it is where {at} leads", at=at)

@@ -13,7 +13,7 @@ from hibernator.api.scheduleexception import EXCEPTIONS, ScheduleException
 from hibernator.api.timewindowscaler import SCALERS, TimeWindowScaler
 from hibernator.cli.exits import CliError, Exit
 from hibernator.decisions.scaling import Workload
-from hibernator.decisions.sleepmark import Mark, read_mark
+from hibernator.decisions.sleepmark import SleepMark, read_mark
 from hibernator.decisions.staying import EXCLUDE, asked_for, problem
 from hibernator.executors.protocol import ExecutorError
 from hibernator.executors.reach import Reach
@@ -45,7 +45,7 @@ class WorkloadDetails:
     namespace: str
     name: str
     workload: Workload
-    mark: Mark | None  # of the plan that has put it to sleep
+    mark: SleepMark | None  # of the plan that has put it to sleep
     excluded: bool
     awake_until: Instant | None  # by its annotation
     trouble: str  # with that annotation

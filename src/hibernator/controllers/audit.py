@@ -26,7 +26,7 @@ from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.remediationrequest import REMEDIATIONS
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.api.timewindowscaler import SCALERS
-from hibernator.audit.asked import Asked, deleter
+from hibernator.audit.asked import DeletionRequest, deleter
 from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.event import AuditEvent, Resource, event, person
 from hibernator.audit.spool import NAME, read
@@ -144,7 +144,7 @@ class DeletionRecorder:
             for about, one in found.items()
             if (about.namespace, about.name) not in self._caches[about.kind].undecodable
         ]
-        asked: dict[str, list[Asked]] = defaultdict(list)
+        asked: dict[str, list[DeletionRequest]] = defaultdict(list)
         for request in await self._spool.asked(*(one.life.resource.uid for one in really)):
             asked[request.uid].append(request)
         events: list[AuditEvent] = []
@@ -198,7 +198,7 @@ def deletion_recorder(means: Means) -> DeletionRecorder:
     return DeletionRecorder(means, [means.caches.of(kind) for kind in _KINDS])
 
 
-def _deleted(deletion: Deletion, asked: Iterable[Asked]) -> AuditEvent:
+def _deleted(deletion: Deletion, asked: Iterable[DeletionRequest]) -> AuditEvent:
     about = deletion.life.resource
     return event(
         f"{about.kind.lower()}.deleted",

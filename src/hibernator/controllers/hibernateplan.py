@@ -19,7 +19,14 @@ from hibernator.api.problem import Problem
 from hibernator.api.scheduleexception import ScheduleException
 from hibernator.controllers import shared
 from hibernator.controllers.hibernateplan_keeping import Held, Keeping, due, due_at, job_of, slept_at
-from hibernator.controllers.hibernateplan_progress import SLICE, Attempt, Progress, Step, attempt_of, current
+from hibernator.controllers.hibernateplan_progress import (
+    SLICE,
+    Attempt,
+    Progress,
+    SliceResult,
+    attempt_of,
+    current,
+)
 from hibernator.controllers.hibernateplan_restore import RestoreData
 from hibernator.controllers.hibernateplan_runs import FAILURES, Runner
 from hibernator.controllers.hibernateplan_sources import (
@@ -46,7 +53,7 @@ from hibernator.decisions.hibernateplan_case import (
     is_dry_run,
 )
 from hibernator.decisions.hibernateplan_restore import PLAN_LABEL
-from hibernator.decisions.hibernateplan_status import Outcome, standing
+from hibernator.decisions.hibernateplan_status import TargetOutcome, standing
 from hibernator.executors.registry import Registry
 from hibernator.kube.cache import Cache
 from hibernator.kube.controller import Controller, For, Key, Result, Watches
@@ -67,7 +74,7 @@ class _Memory:
 
     uid: str
     held: Held = field(default_factory=Held)
-    outcomes: dict[str, tuple[Attempt, Outcome]] = field(default_factory=dict)
+    outcomes: dict[str, tuple[Attempt, TargetOutcome]] = field(default_factory=dict)
     looked: tuple[int, str] | None = None  # the generation and state that a dry run looked at
     laid_out: tuple[object, PlanTimeline, tuple[str, ...]] | None = None
     problems: tuple[int, _Problems, _Problems] | None = None
@@ -251,11 +258,13 @@ class PlanReconciler(Reconciler[HibernatePlan, Seen, Decision]):
                 memory.held.progress.pop(run.name, None)
         return min(decision.after, *(step.after for step in steps))
 
-    async def _run(self, plan: HibernatePlan, memory: _Memory, run: Run, now: Instant, share: int) -> Step:
+    async def _run(
+        self, plan: HibernatePlan, memory: _Memory, run: Run, now: Instant, share: int
+    ) -> SliceResult:
         stored = memory.held.stored if memory.held.stored is not None else {}
         job = job_of(plan, run, stored, now)
         if run.operation == "Look":
-            return Step(await self._runner.look(job))
+            return SliceResult(await self._runner.look(job))
         progress = memory.held.progress.get(run.name)
         attempt = attempt_of(plan, run.name)
         if progress is None or progress.of != attempt:

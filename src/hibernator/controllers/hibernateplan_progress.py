@@ -11,7 +11,7 @@ from hibernator.api.planstatus import ItemCount, Operation
 from hibernator.decisions import staying
 from hibernator.decisions.hibernateplan_case import direction
 from hibernator.decisions.hibernateplan_restore import Entry, Item, Saving
-from hibernator.decisions.hibernateplan_status import Outcome, states
+from hibernator.decisions.hibernateplan_status import TargetOutcome, states
 from hibernator.executors.protocol import ExecutorError, Job, Permanent, Saved, Throttled
 
 SLICE: Final = 250  # items of a plan between two writes of its status
@@ -33,7 +33,9 @@ def attempt_of(plan: HibernatePlan, name: str) -> Attempt:
     return Attempt(plan.status.cycle or 0, direction(plan, plan.status, name), number)
 
 
-def current(plan: HibernatePlan, outcomes: Mapping[str, tuple[Attempt, Outcome]]) -> dict[str, Outcome]:
+def current(
+    plan: HibernatePlan, outcomes: Mapping[str, tuple[Attempt, TargetOutcome]]
+) -> dict[str, TargetOutcome]:
     """The outcomes of what the status says is being done; those of anything else count for nothing."""
     return {name: outcome for name, (of, outcome) in outcomes.items() if of == attempt_of(plan, name)}
 
@@ -50,7 +52,7 @@ class Progress:
     done: int = 0
     skipped: int = 0
     share: int = SLICE  # of the slice, when several targets are worked on
-    resting: tuple[Instant, Outcome, float] | None = None  # since when, what was said, and for how long
+    resting: tuple[Instant, TargetOutcome, float] | None = None  # since when, what was said, and for how long
     settles_since: Instant | None = None
     mine: set[str] = field(default_factory=set)  # what was covered, or bore a mark of the plan, at a cloud
     released: dict[str, Instant] = field(default_factory=dict)  # what was woken, and is looked at again later
@@ -70,10 +72,10 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SliceResult:
     """What came out of a slice, and after how many seconds the next one makes sense."""
 
-    outcome: Outcome
+    outcome: TargetOutcome
     after: float = 0.0
 
 
@@ -86,21 +88,23 @@ def left_words(entries: Mapping[str, Entry], found: Iterable[Item] = ()) -> str:
     return " ".join(filter(None, (before, staying.words(entries), *wrong[:MOST_NAMED], more)))
 
 
-def waiting(job: Job, progress: Progress, error: Throttled) -> Step:
+def waiting(job: Job, progress: Progress, error: Throttled) -> SliceResult:
     if (job.now - job.began).total("seconds") >= error.patience:
-        return Step(Outcome(state="failed", items=progress.items, message=str(error)))
+        return SliceResult(TargetOutcome(state="failed", items=progress.items, message=str(error)))
     message = f"Waiting: {error}"
-    return Step(Outcome(state="working", items=progress.items, message=message), max(error.retry_after, 1.0))
+    return SliceResult(
+        TargetOutcome(state="working", items=progress.items, message=message), max(error.retry_after, 1.0)
+    )
 
 
-def failure(progress: Progress) -> Outcome:
+def failure(progress: Progress) -> TargetOutcome:
     named = [f"{key}: {error}" for key, error in sorted(progress.failed.items())[:MOST_NAMED]]
     more = len(progress.failed) - len(named)
     message = " ".join(named) + (f" And {more} more." if more else "")
     hopeless = all(isinstance(error, Permanent) for error in progress.failed.values())
-    return Outcome(state="hopeless" if hopeless else "failed", items=progress.items, message=message)
+    return TargetOutcome(state="hopeless" if hopeless else "failed", items=progress.items, message=message)
 
 
-def gave_up(error: ExecutorError, progress: Progress) -> Outcome:
+def gave_up(error: ExecutorError, progress: Progress) -> TargetOutcome:
     hopeless = isinstance(error, Permanent)
-    return Outcome(state="hopeless" if hopeless else "failed", items=progress.items, message=str(error))
+    return TargetOutcome(state="hopeless" if hopeless else "failed", items=progress.items, message=str(error))

@@ -18,7 +18,7 @@ from hibernator.api.planstatus import ItemCount, Operation
 from hibernator.controllers.hibernateplan_progress import (
     MOST_NAMED,
     Progress,
-    Step,
+    SliceResult,
     failure,
     gave_up,
     left_words,
@@ -27,7 +27,7 @@ from hibernator.controllers.hibernateplan_progress import (
 from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
 from hibernator.decisions import staying
 from hibernator.decisions.hibernateplan_restore import Entry, Kept, Saving, inherited, merge, released
-from hibernator.decisions.hibernateplan_status import Outcome
+from hibernator.decisions.hibernateplan_status import TargetOutcome
 from hibernator.executors.protocol import (
     Executor,
     ExecutorError,
@@ -58,13 +58,13 @@ class Runner:
 
     async def step(
         self, job: Job, operation: Operation, stored: dict[str, Stored], progress: Progress
-    ) -> Step:
+    ) -> SliceResult:
         """Do the next slice, unless it is too early. `stored` is kept true to what the API server holds."""
         if progress.resting:
             since, outcome, seconds = progress.resting
             left = seconds - (job.now - since).total("seconds")
             if 0 < left <= seconds:  # more is left only if someone has set the clock back
-                return Step(outcome, left)
+                return SliceResult(outcome, left)
         step = await self._slice(job, operation, stored, progress)
         if operation == "Wake" and step.outcome.state in FAILURES:
             await self._forget_woken(job, stored, progress)
@@ -73,7 +73,7 @@ class Runner:
 
     async def _slice(
         self, job: Job, operation: Operation, stored: dict[str, Stored], progress: Progress
-    ) -> Step:
+    ) -> SliceResult:
         try:
             executor = self._registry[job.target.type]
             if not progress.prepared:
@@ -84,16 +84,16 @@ class Runner:
             if wait := await self._act(job, act, progress):
                 return waiting(job, progress, wait)
             if progress.todo:
-                return Step(Outcome(state="working", items=progress.items))
+                return SliceResult(TargetOutcome(state="working", items=progress.items))
             if progress.failed:
-                return Step(failure(progress))
+                return SliceResult(failure(progress))
             return await self._end(executor, job, operation, progress)
         except Throttled as error:
             return waiting(job, progress, error)
         except ExecutorError as error:
-            return Step(gave_up(error, progress))
+            return SliceResult(gave_up(error, progress))
 
-    async def look(self, job: Job) -> Outcome:
+    async def look(self, job: Job) -> TargetOutcome:
         """What a sleep would do, for a dry run."""
         try:
             found = await self._registry[job.target.type].discover(job)
@@ -107,7 +107,7 @@ class Runner:
             f"cores and {saving.memory_gib:g} GiB of memory. {notes}"
         ).rstrip()
         items = ItemCount(total=len(found), skipped=len(found) - len(awake))
-        return Outcome(state="done", items=items, message=message, saving=saving)
+        return TargetOutcome(state="done", items=items, message=message, saving=saving)
 
     async def recover(self, job: Job, stored: dict[str, Stored]) -> None:
         """Write the restore data of a target again: from the marks of what sleeps, and of what is awake.
@@ -322,7 +322,7 @@ class Runner:
         job: Job,
         operation: Operation,
         progress: Progress,
-    ) -> Step:
+    ) -> SliceResult:
         if (patience := executor.patience(job)) is not None:
             progress.settling = await self._unsettled(executor, job, operation, progress)
             # Not since the attempt began: what came before this may have taken hours by itself.
@@ -332,12 +332,12 @@ class Runner:
                 names = ", ".join(item.key for item in progress.settling[:MOST_NAMED])
                 late = "1 item has" if len(progress.settling) == 1 else f"{len(progress.settling)} items have"
                 message = f"{late} not settled within {patience:g} s: {names}."
-                return Step(Outcome(state="failed", items=progress.items, message=message))
+                return SliceResult(TargetOutcome(state="failed", items=progress.items, message=message))
             if progress.settling:
                 waits = "1 item" if len(progress.settling) == 1 else f"{len(progress.settling)} items"
                 message = f"Waiting for {waits} to settle."
-                working = Outcome(state="working", items=progress.items, message=message)
-                return Step(working, min(SETTLE_SECONDS, patience - waited))
+                working = TargetOutcome(state="working", items=progress.items, message=message)
+                return SliceResult(working, min(SETTLE_SECONDS, patience - waited))
         state = "asleep" if operation == "Sleep" else "awake"
         message = f"{'1 item is' if progress.done == 1 else f'{progress.done} items are'} {state}."
         if notes := progress.all_notes:
@@ -346,8 +346,8 @@ class Runner:
             message = "Nothing of it was asleep."
         elif not progress.done:
             message = "Nothing was found that could sleep. If that is a surprise, check its parameters."
-        done = Outcome(state="done", items=progress.items, message=message, saving=progress.saving)
-        return Step(done)
+        done = TargetOutcome(state="done", items=progress.items, message=message, saving=progress.saving)
+        return SliceResult(done)
 
     async def _unsettled(
         self, executor: Executor, job: Job, operation: Operation, progress: Progress

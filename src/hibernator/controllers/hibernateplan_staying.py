@@ -15,7 +15,7 @@ from hibernator.api.kind import Kind, partial
 from hibernator.api.meta import Object
 from hibernator.controllers.hibernateplan_restore import Stored
 from hibernator.controllers.shared import BY_PLAN
-from hibernator.decisions.sleepmark import LABEL, Mark, read_mark
+from hibernator.decisions.sleepmark import LABEL, SleepMark, read_mark
 from hibernator.decisions.staying import EXCLUDE, FORCE_AWAKE, wants_to_be_awake
 from hibernator.executors.sleepers import BUILT_INS
 from hibernator.kube.cache import Cache
@@ -65,7 +65,7 @@ class Staying:
             self.found(Key(*own.split("/", 1)))
 
 
-def is_kept(plan: HibernatePlan, stored: Mapping[str, Stored], mark: Mark) -> bool:
+def is_kept(plan: HibernatePlan, stored: Mapping[str, Stored], mark: SleepMark) -> bool:
     """Whether the plan says what the mark says: who may edit the workload may edit the mark."""
     known = stored.get(mark.target)
     return mark.uid == plan.metadata.uid and known is not None and mark.item in known.kept.sleeping

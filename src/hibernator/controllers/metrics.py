@@ -106,9 +106,9 @@ def _labels(plan: HibernatePlan) -> tuple[str, str]:
 
 
 Decidable = ScheduleException | RemediationApprovalRequest
-Verdict = Literal["approved", "rejected", "expired", "withdrawn"]
+ApprovalResult = Literal["approved", "rejected", "expired", "withdrawn"]
 
-_OF_REQUESTS: Final[Mapping[str, Verdict]] = {"Approved": "approved", "Rejected": "rejected"}
+_OF_REQUESTS: Final[Mapping[str, ApprovalResult]] = {"Approved": "approved", "Rejected": "rejected"}
 _HOUR: Final = 3600.0
 # From a minute, which is someone who was waiting for it, to a week.
 _PATIENCE: Final = tuple(_HOUR * hours for hours in (1 / 60, 1 / 12, 0.25, 0.5, 1, 2, 4, 8, 24, 48, 96, 168))
@@ -151,7 +151,7 @@ def waits_since(request: Decidable) -> Instant | None:
     return Instant(made) if made and not request.status.decision else None
 
 
-def verdict(request: Decidable | None) -> Verdict:
+def verdict(request: Decidable | None) -> ApprovalResult:
     """What became of something that waited until now."""
     if request is None:
         return "withdrawn"

@@ -15,7 +15,7 @@ from hibernator.kube.errors import NotFound
 from hibernator.kube.reconciler import Pass, Reconciler
 
 
-class RequestReconciler(Reconciler[PlanRequest, Seen, Decision]):
+class PlanRequestReconciler(Reconciler[PlanRequest, Seen, Decision]):
     def __init__(self, means: Means, real: Clock) -> None:
         super().__init__(means.parts(means.caches.of(PLAN_REQUESTS)), decide)
         self._real = real
@@ -54,5 +54,5 @@ class RequestReconciler(Reconciler[PlanRequest, Seen, Decision]):
 
 def request_controller(means: Means, real: Clock | None = None) -> Controller:
     """The real clock is that of the API server, which says when something was asked."""
-    reconciler = RequestReconciler(means, real or SystemClock())
+    reconciler = PlanRequestReconciler(means, real or SystemClock())
     return means.controller("planrequest", reconciler.reconcile, [For(reconciler.cache)], workers=1)

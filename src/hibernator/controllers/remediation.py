@@ -16,7 +16,7 @@ from hibernator.audit.event import Resource, event
 from hibernator.audit.trail import Trail
 from hibernator.controllers.aianalysis import AnalysisReconciler
 from hibernator.controllers.means import Means
-from hibernator.controllers.remediationapprovalrequest import BY_ANALYSIS, RequestReconciler
+from hibernator.controllers.remediationapprovalrequest import BY_ANALYSIS, ApprovalRequestReconciler
 from hibernator.controllers.remediationrequest import BY_REMEDIATION, RemediationReconciler
 from hibernator.kube.cache import Cache
 from hibernator.kube.clock import Clock
@@ -84,7 +84,7 @@ def remediation_controllers(
     analysis = AnalysisReconciler(means, policies=policies, namespaces=namespaces, rego=rego)
     governing = Policies(means.caches, home)
     people = People(naming, role_maps, email_maps)
-    approval = RequestReconciler(means, people, governing, own_allowed=own_allowed)
+    approval = ApprovalRequestReconciler(means, people, governing, own_allowed=own_allowed)
     read = RegoReconciler(policies, rego, recorder=means.recorder, clock=means.clock, trail=means.trail)
     # What is only looked into brings no reconcile.
     looked_into = [Watches(cache, _no_keys) for cache in (namespaces, *people_maps)]

@@ -70,7 +70,7 @@ def _has(fields: Any, condition: str) -> bool:
 BY_ANALYSIS: Final = "spec.aiAnalysisRef.name"
 
 
-class RequestReconciler(Reconciler[RemediationApprovalRequest, Seen, Decision]):
+class ApprovalRequestReconciler(Reconciler[RemediationApprovalRequest, Seen, Decision]):
     def __init__(self, means: Means, people: People, policies: Policies, *, own_allowed: bool) -> None:
         super().__init__(means.parts(means.caches.of(APPROVAL_REQUESTS)), decide)
         self._analyses = means.caches.of(ANALYSES)

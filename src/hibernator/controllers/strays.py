@@ -26,13 +26,13 @@ from hibernator.controllers.hibernateplan_restore import Stored
 from hibernator.controllers.hibernateplan_runs import Runner
 from hibernator.controllers.hibernateplan_staying import Staying, is_kept
 from hibernator.controllers.means import Means
-from hibernator.controllers.strays_left import Left, LeftAtClouds
-from hibernator.controllers.strays_places import Place, Places, places_of
+from hibernator.controllers.strays_left import CloudStray, LeftAtClouds
+from hibernator.controllers.strays_places import Places, SearchPlace, places_of
 from hibernator.decisions.hibernateplan_case import Run, is_suspended
 from hibernator.decisions.hibernateplan_keeping import is_stray, is_woken_by_others, may_act
 from hibernator.decisions.hibernateplan_restore import Kept
 from hibernator.decisions.hibernateplan_status import Woken, standing
-from hibernator.decisions.sleepmark import Mark
+from hibernator.decisions.sleepmark import SleepMark
 from hibernator.executors import sleepers
 from hibernator.executors.connectors import Connectors
 from hibernator.executors.protocol import ExecutorError, Item, Job, Saved
@@ -228,7 +228,7 @@ class Strays:
         pause, self._pause = self._pause, min(self._pause * 2, EVERY)  # one that cannot be read stays so
         return Result(pause)
 
-    async def _look_in(self, place: Place, swept: "_Swept") -> None:
+    async def _look_in(self, place: SearchPlace, swept: "_Swept") -> None:
         async def take(client: Client, sleeper: Sleeper) -> None:
             key, plan = self._plan_of(sleeper.mark)
             # In another cluster the plans of another operator may have put things to sleep, too.
@@ -283,7 +283,7 @@ class Strays:
         """
         named = await self._places.left_elsewhere(self._plans)
         swept.orphans += [plan for plan, _ in named]
-        left: list[Left] = []
+        left: list[CloudStray] = []
         for one in self.left.found({plan.metadata.uid: plan for plan in self._plans.values()}):
             key, plan = self._plan_of(one.mark)
             if plan and (target := one.heir(plan)):
@@ -308,7 +308,7 @@ class Strays:
         else:
             self._found.pop(key, None)
 
-    def _plan_of(self, mark: Mark) -> tuple[Key, HibernatePlan | None]:
+    def _plan_of(self, mark: SleepMark) -> tuple[Key, HibernatePlan | None]:
         namespace, _, name = mark.plan.partition("/")
         return Key(namespace, name), self._plans.get(namespace, name)
 

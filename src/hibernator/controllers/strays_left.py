@@ -20,7 +20,7 @@ from hibernator.api.hibernateplan import HibernatePlan, Target
 from hibernator.api.k8scluster import K8SCluster
 from hibernator.api.meta import MOST_STRAYS, ConnectorReference, Stray
 from hibernator.decisions.connectors import Name
-from hibernator.decisions.sleepmark import Mark
+from hibernator.decisions.sleepmark import SleepMark
 from hibernator.executors.aws.account import AwsRefusedError
 from hibernator.executors.gcp.project import GcpRefusedError
 from hibernator.executors.protocol import Executor, ExecutorError, Item, Job, Marked
@@ -37,13 +37,13 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class CloudStray:
     """A thing that bears the mark of a plan which is not there by that uid."""
 
     at: Name  # the connector: kind, namespace and name
     type: str
     item: Item
-    mark: Mark
+    mark: SleepMark
     asleep: bool
 
     @property
@@ -93,16 +93,16 @@ class LeftAtClouds:
         self._seen = {place: found for place, found in self._seen.items() if place in there}
         return (self._look(*place, connector) for place, connector in there.items())
 
-    def found(self, plans: Mapping[str, HibernatePlan]) -> Iterator[Left]:
+    def found(self, plans: Mapping[str, HibernatePlan]) -> Iterator[CloudStray]:
         """What was seen last and is of no plan that is there, each thing once; `plans` by uid."""
         once: set[tuple[str, str]] = set()
         for (at, type_), every in sorted(self._seen.items(), key=lambda one: one[0]):
             for one in every:
                 if one.mark.uid not in plans and (type_, one.mark.item) not in once:
                     once.add((type_, one.mark.item))
-                    yield Left(at, type_, one.item, one.mark, one.asleep)
+                    yield CloudStray(at, type_, one.item, one.mark, one.asleep)
 
-    def tell(self, left: Iterable[Left]) -> None:
+    def tell(self, left: Iterable[CloudStray]) -> None:
         """Let the connectors say what was left where they lead."""
         by: dict[Name, list[Stray]] = {}
         for one in left:

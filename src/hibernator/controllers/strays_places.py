@@ -40,7 +40,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SearchPlace:
     """A cluster, or our own, and what plans have there."""
 
     cluster: Key | None
@@ -68,7 +68,7 @@ class Places:
         self._kinds: dict[str, Where] = {}  # of our own cluster, which were named or had sleepers
         self._first = True
 
-    async def each(self, place: Place, take: Take, named: Named) -> bool:
+    async def each(self, place: SearchPlace, take: Take, named: Named) -> bool:
         """Hand over everything that bears a mark in a place; False if not all of it could be seen."""
         if place.cluster is None:
             async for sleeper in self._at_home(place, named):
@@ -92,7 +92,7 @@ class Places:
             return False
         return True
 
-    async def _at_home(self, place: Place, named: Named) -> AsyncIterator[Sleeper]:
+    async def _at_home(self, place: SearchPlace, named: Named) -> AsyncIterator[Sleeper]:
         """What sleeps in our own cluster.
 
         A target may have left its plan, and restore data may be gone with it. So the first look of a process
@@ -155,9 +155,9 @@ class Places:
             return None
 
 
-def places_of(plans: Iterable[HibernatePlan]) -> list[Place]:
+def places_of(plans: Iterable[HibernatePlan]) -> list[SearchPlace]:
     """Our own cluster, and those that the plans reach."""
-    places: dict[Key | None, Place] = {None: Place(None)}
+    places: dict[Key | None, SearchPlace] = {None: SearchPlace(None)}
     for plan in plans:
         namespace = plan.metadata.namespace
         for target in plan.spec.targets:
@@ -165,7 +165,7 @@ def places_of(plans: Iterable[HibernatePlan]) -> list[Place]:
             if ref and ref.kind != "K8SCluster":
                 continue
             cluster = Key(ref.namespace or namespace, ref.name) if ref else None
-            place = places.setdefault(cluster, Place(cluster))
+            place = places.setdefault(cluster, SearchPlace(cluster))
             place.targets.append(target)
             place.plans.add(Key(namespace, plan.metadata.name))
     return list(places.values())

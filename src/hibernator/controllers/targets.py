@@ -28,7 +28,7 @@ from hibernator.api.core import (
 from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.decisions import sleepmark
-from hibernator.decisions.scaler_mark import Before, Mark, read_before, read_mark
+from hibernator.decisions.scaler_mark import Before, ScalingMark, read_before, read_mark
 from hibernator.decisions.scaling import (
     ASLEEP_SELECTOR,
     KEDA_PAUSED_REPLICAS,
@@ -55,7 +55,7 @@ _PATIENCE: Final = 10.0  # real seconds for the first list of a kind that was ju
 _Autoscaling = HorizontalPodAutoscaler | ScaledObject
 
 
-class Target(NamedTuple):
+class WorkloadName(NamedTuple):
     """A workload by name, wherever it may live."""
 
     api_version: str
@@ -74,14 +74,14 @@ class Target(NamedTuple):
 
 
 class Marks(NamedTuple):
-    scalings: tuple[Mark | None, ...]
+    scalings: tuple[ScalingMark | None, ...]
     asleep_by: str  # the plan that has put it to sleep
 
 
-class Left(NamedTuple):
+class SetAutoscaler(NamedTuple):
     """An autoscaler that a scaler has set, as it was found."""
 
-    target: Target
+    target: WorkloadName
     kind: Kind[Any]
     found: Object
     autoscaler: Autoscaler
@@ -98,7 +98,7 @@ class Targets:
         autoscalers: Cache[HorizontalPodAutoscaler],
         *,
         follow: Callable[[Cache[Any]], None],
-        changed: Callable[[Target], None],
+        changed: Callable[[WorkloadName], None],
         set_by: Callable[[Key], None],
         namespace: str = "",
     ) -> None:
@@ -114,7 +114,7 @@ class Targets:
         autoscalers.index(_SCALED_BY, lambda hpa: (scaled_by(hpa).key,))
         autoscalers.index(_SET, _set_in)
 
-    def kind_of(self, target: Target) -> Kind[Any] | None:
+    def kind_of(self, target: WorkloadName) -> Kind[Any] | None:
         """The kind, if the cluster knows it and it can be scaled."""
         if built_in := BUILT_IN.get((target.api_version, target.kind)):
             return built_in
@@ -127,7 +127,7 @@ class Targets:
                         return Kind(Object, group, version, target.kind, spec.names.plural)
         return None
 
-    def unscalable(self, target: Target) -> str:
+    def unscalable(self, target: WorkloadName) -> str:
         """Why a kind cannot be scaled, if so, which no new object of it would change."""
         if self.kind_of(target):
             return ""
@@ -144,7 +144,7 @@ class Targets:
             "Install it, or correct targetRef."
         )
 
-    async def read(self, target: Target) -> tuple[Workload | None, str]:
+    async def read(self, target: WorkloadName) -> tuple[Workload | None, str]:
         """The workload if it is there, or why no one can say anything about it."""
         if why := await self._unreadable(target):
             return None, why
@@ -155,7 +155,7 @@ class Targets:
                 raise
             return None, f"The API server does not report the number of {target}: {error.message}."
 
-    async def _unreadable(self, target: Target) -> str:
+    async def _unreadable(self, target: WorkloadName) -> str:
         """Why no one can say anything about the target, if so. Anyone who asks first waits a little.
 
         Not longer: one kind that may not be read must not hold up the scalers of all others.
@@ -178,7 +178,7 @@ class Targets:
                 )
         return ""
 
-    async def _workload(self, target: Target) -> Workload | None:
+    async def _workload(self, target: WorkloadName) -> Workload | None:
         kind = self.kind_of(target)
         if kind is None:
             return None
@@ -200,24 +200,24 @@ class Targets:
             case _:
                 return await self._scale_of(kind, target)
 
-    def autoscaler(self, target: Target) -> Autoscaler | None:
+    def autoscaler(self, target: WorkloadName) -> Autoscaler | None:
         """Who else sets the number. KEDA keeps a HorizontalPodAutoscaler of its own, so it is asked first."""
         found = next(self._autoscaling(target), None)
         return (
             None if found is None else _keda(found) if isinstance(found, ScaledObject) else _horizontal(found)
         )
 
-    def before(self, target: Target) -> Before | None:
+    def before(self, target: WorkloadName) -> Before | None:
         """What a scaler recorded on the autoscaler of a target, if it ever set it."""
         found = next(self._autoscaling(target), None)
         return read_before(found.metadata.annotations) if found else None
 
-    def _autoscaling(self, target: Target) -> Iterator[_Autoscaling]:
+    def _autoscaling(self, target: WorkloadName) -> Iterator[_Autoscaling]:
         if self._definitions.get("", SCALED_OBJECTS.resource):
             yield from self._followed(SCALED_OBJECTS).find(_SCALED_BY, target.key)
         yield from self._autoscalers.find(_SCALED_BY, target.key)
 
-    def set_in(self, namespace: str) -> Iterator[Left]:
+    def set_in(self, namespace: str) -> Iterator[SetAutoscaler]:
         """The autoscalers of a namespace that some scaler has set, but for those that a plan has asleep."""
         for hpa in self._autoscalers.find(_SET, namespace):
             yield from _left(HORIZONTAL_POD_AUTOSCALERS, hpa, _horizontal(hpa))
@@ -225,13 +225,13 @@ class Targets:
             for scaled in self._followed(SCALED_OBJECTS).find(_SET, namespace):
                 yield from _left(SCALED_OBJECTS, scaled, _keda(scaled))
 
-    def marks(self, target: Target) -> Marks:
+    def marks(self, target: WorkloadName) -> Marks:
         """What scalers and plans left on the target and on what scales it, wherever they wrote last."""
         borne = [bearer.metadata.annotations for bearer in self._bearers(target)]
         sleeping = filter(None, map(sleepmark.read_mark, borne))
         return Marks(tuple(map(read_mark, borne)), next((mark.plan for mark in sleeping), ""))
 
-    def _bearers(self, target: Target) -> list[Object]:
+    def _bearers(self, target: WorkloadName) -> list[Object]:
         """The target, and what scales it: where marks are left."""
         kind = self.kind_of(target)
         found = self._followed(kind).get(target.namespace, target.name) if kind else None
@@ -268,7 +268,7 @@ class Targets:
             self._follow(cache)
         return cache
 
-    async def _scale_of(self, kind: Kind[Any], target: Target) -> Workload | None:
+    async def _scale_of(self, kind: Kind[Any], target: WorkloadName) -> Workload | None:
         scales = Kind(Scale, kind.group, kind.version, kind.kind, kind.plural)
         try:
             scale = await self._client.get(scales, target.name, target.namespace, subresource="scale")
@@ -280,7 +280,7 @@ class Targets:
     def _workload_changed(self, kind: Kind[Any], found: Object | None) -> None:
         if found:
             metadata = found.metadata
-            self._changed(Target(kind.api_version, kind.kind, metadata.namespace, metadata.name))
+            self._changed(WorkloadName(kind.api_version, kind.kind, metadata.namespace, metadata.name))
 
     def _autoscaler_changed(self, old: _Autoscaling | None, new: _Autoscaling | None) -> None:
         for autoscaler in (old, new):
@@ -295,10 +295,10 @@ def is_refusal(error: ApiError) -> bool:
     return isinstance(error, Forbidden | Invalid) or error.status == HTTPStatus.INTERNAL_SERVER_ERROR
 
 
-def scaled_by(autoscaler: _Autoscaling) -> Target:
+def scaled_by(autoscaler: _Autoscaling) -> WorkloadName:
     """What an autoscaler sets the number of."""
     ref = autoscaler.spec.scale_target_ref
-    return Target(ref.api_version, ref.kind, autoscaler.metadata.namespace, ref.name)
+    return WorkloadName(ref.api_version, ref.kind, autoscaler.metadata.namespace, ref.name)
 
 
 def setters(autoscaler: _Autoscaling) -> Iterator[Key]:
@@ -312,10 +312,10 @@ def _set_in(autoscaler: _Autoscaling) -> Iterator[str]:
         yield autoscaler.metadata.namespace
 
 
-def _left(kind: Kind[Any], found: _Autoscaling, autoscaler: Autoscaler) -> Iterator[Left]:
+def _left(kind: Kind[Any], found: _Autoscaling, autoscaler: Autoscaler) -> Iterator[SetAutoscaler]:
     before = read_before(found.metadata.annotations)
     if before and not sleepmark.read_mark(found.metadata.annotations):
-        yield Left(scaled_by(found), kind, found, autoscaler, before)
+        yield SetAutoscaler(scaled_by(found), kind, found, autoscaler, before)
 
 
 def _keda(scaled: ScaledObject) -> Keda:

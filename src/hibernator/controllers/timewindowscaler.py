@@ -19,7 +19,7 @@ from hibernator.api.timewindowscaler_v1beta1 import TimeWindowScalerSpec
 from hibernator.controllers import shared
 from hibernator.controllers.means import Means
 from hibernator.controllers.measurements import Measurements, measurement_controller
-from hibernator.controllers.targets import Target, Targets, is_refusal, scaled_by, setters
+from hibernator.controllers.targets import Targets, WorkloadName, is_refusal, scaled_by, setters
 from hibernator.controllers.timewindowscaler_readings import Readings
 from hibernator.decisions.scaler_mark import marked, newest, noting_before, put_back
 from hibernator.decisions.scaling import Patch, Workload
@@ -125,7 +125,7 @@ class ScalerReconciler(Reconciler[TimeWindowScaler, Seen, Decision]):
             pace=self._pace,
         )
 
-    def _elder(self, scaler: TimeWindowScaler, target: Target) -> str:
+    def _elder(self, scaler: TimeWindowScaler, target: WorkloadName) -> str:
         """The name of the oldest scaler with this target, if it is another one."""
         found = self.cache.find(BY_TARGET, target.key)
         oldest = min(found, key=_age) if len(found) > 1 else scaler
@@ -205,7 +205,7 @@ def scaler_controllers(
     autoscalers = means.caches.of(HORIZONTAL_POD_AUTOSCALERS)
     definitions = means.caches.of(CUSTOM_RESOURCE_DEFINITIONS)
 
-    def of_target(target: Target) -> tuple[Key, ...]:
+    def of_target(target: WorkloadName) -> tuple[Key, ...]:
         return tuple(map(_key, scalers.find(BY_TARGET, target.key)))
 
     def holidays_changed(of: Key) -> None:
@@ -253,9 +253,9 @@ def _key(scaler: TimeWindowScaler) -> Key:
     return Key(scaler.metadata.namespace, scaler.metadata.name)
 
 
-def target_of(scaler: TimeWindowScaler, spec: TimeWindowScalerSpec) -> Target:
+def target_of(scaler: TimeWindowScaler, spec: TimeWindowScalerSpec) -> WorkloadName:
     ref = spec.target_ref
-    return Target(ref.api_version, ref.kind, scaler.metadata.namespace, ref.name)
+    return WorkloadName(ref.api_version, ref.kind, scaler.metadata.namespace, ref.name)
 
 
 def target_keys(scaler: TimeWindowScaler) -> Iterable[str]:

@@ -22,7 +22,14 @@ from hibernator.api.aianalysis import (
 from hibernator.api.meta import Transition
 from hibernator.api.people import ApproverLevel
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
-from hibernator.decisions.conditions import Notice, Verdict, find, lay_over, seconds_until, whole_second
+from hibernator.decisions.conditions import (
+    ConditionState,
+    Notice,
+    find,
+    lay_over,
+    seconds_until,
+    whole_second,
+)
 from hibernator.decisions.journal import (
     USER,
     News,
@@ -359,16 +366,16 @@ def _required(before: AIAnalysisStatus, course: _Course) -> bool | None:
     return True if course.phase == "Approving" else bool(before.approval_required)
 
 
-def _verdicts(seen: Seen, course: _Course) -> list[Verdict]:
-    verdicts = [Verdict(READY, course.phase == "Ready", course.reason, course.message)]
+def _verdicts(seen: Seen, course: _Course) -> list[ConditionState]:
+    verdicts = [ConditionState(READY, course.phase == "Ready", course.reason, course.message)]
     if is_unjudged(seen.analysis) and course.phase != "Pending":
         asked = course.phase == "Approving"
-        verdicts.append(Verdict(APPROVAL_REQUIRED, asked, course.reason, course.message))
+        verdicts.append(ConditionState(APPROVAL_REQUIRED, asked, course.reason, course.message))
         match seen.policy:
             case Broken(why):
-                verdicts.append(Verdict(POLICY_EVALUATED, False, "PolicyBroken", why))
+                verdicts.append(ConditionState(POLICY_EVALUATED, False, "PolicyBroken", why))
             case Answer(reason=reason):
-                verdicts.append(Verdict(POLICY_EVALUATED, True, "Evaluated", reason))
+                verdicts.append(ConditionState(POLICY_EVALUATED, True, "Evaluated", reason))
     return verdicts
 
 

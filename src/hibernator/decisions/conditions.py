@@ -17,7 +17,7 @@ LONGEST_MESSAGE: Final = 4096  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ConditionState:
     """What one of our conditions shall say."""
 
     type: str
@@ -27,7 +27,7 @@ class Verdict:
 
 
 def lay_over(
-    before: Sequence[Condition], verdicts: Iterable[Verdict], *, now: Instant, generation: int
+    before: Sequence[Condition], verdicts: Iterable[ConditionState], *, now: Instant, generation: int
 ) -> tuple[Condition, ...]:
     """Return the conditions after this pass, in a stable order: ours where they stood, new ones last."""
     ours = {verdict.type: verdict for verdict in verdicts}
@@ -58,7 +58,7 @@ def _shortened(message: str) -> str:
     return message if len(message) <= LONGEST_MESSAGE else f"{message[: LONGEST_MESSAGE - 1]}…"
 
 
-def _condition(old: Condition | None, verdict: Verdict, now: Instant, generation: int) -> Condition:
+def _condition(old: Condition | None, verdict: ConditionState, now: Instant, generation: int) -> Condition:
     status = "True" if verdict.holds else "False"
     since = old.last_transition_time if old and old.status == status else whole_second(now)
     return Condition(

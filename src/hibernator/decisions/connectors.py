@@ -20,7 +20,7 @@ from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.k8scluster import K8SCluster
 from hibernator.api.meta import Condition, ConnectorStatus, ProviderReference, Stray
 from hibernator.api.problem import Problem
-from hibernator.decisions.conditions import Notice, Verdict, find
+from hibernator.decisions.conditions import ConditionState, Notice, find
 from hibernator.decisions.readiness import READY, is_news, ready_status
 
 Connector = CloudProvider | K8SCluster
@@ -157,7 +157,7 @@ def decide(seen: Seen[Any], now: Instant) -> Decision:
     if seen.strays is not None:
         before = replace(before, strays=seen.strays)
     tried = seen.tried
-    verdict = Verdict(READY, tried.works, tried.reason, tried.message)
+    verdict = ConditionState(READY, tried.works, tried.reason, tried.message)
     notice: Notice[Reason] = Notice("Normal" if tried.works else "Warning", tried.reason, tried.message)
     return Decision(
         status=ready_status(before, seen.found.metadata, verdict, seen.recorded, now),

@@ -7,7 +7,7 @@ from whenever import Instant
 
 from hibernator.api.exceptionpolicy import ExceptionPolicy
 from hibernator.api.meta import ReadyStatus
-from hibernator.decisions.conditions import Notice, Verdict
+from hibernator.decisions.conditions import ConditionState, Notice
 from hibernator.decisions.exceptionpolicy_problems import check_policy_spec
 from hibernator.decisions.readiness import READY, is_news, ready_status
 
@@ -35,7 +35,7 @@ def decide(seen: Seen, now: Instant) -> Decision:
     if policy.metadata.deletion_timestamp:
         return Decision()
     reason, message = _said(seen)
-    verdict = Verdict(READY, reason == "InForce", reason, message)
+    verdict = ConditionState(READY, reason == "InForce", reason, message)
     notice: Notice[Reason] = Notice("Normal" if verdict.holds else "Warning", reason, message)
     return Decision(
         status=ready_status(before, policy.metadata, verdict, seen.recorded, now),

@@ -18,7 +18,7 @@ from hibernator.api.planstatus import (
 )
 from hibernator.api.problem import Problem
 from hibernator.decisions.conditions import Notice
-from hibernator.decisions.hibernateplan_status import Outcome, Woken, last_operation
+from hibernator.decisions.hibernateplan_status import TargetOutcome, Woken, last_operation
 from hibernator.decisions.hibernateplan_words import EventReason
 
 FINALIZER: Final = f"{DOMAIN}/wake-first"
@@ -49,7 +49,7 @@ class Seen:
     clock: ScheduleState | None  # None while the schedule has mistakes
     kept: frozenset[str] = frozenset()  # targets of which something is kept to be woken
     changed: frozenset[str] = frozenset()  # those that the spec describes in other words than when they slept
-    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    outcomes: Mapping[str, TargetOutcome] = field(default_factory=dict)
     exceptions: tuple[ActiveException, ...] = ()
     in_force: tuple[RecentException, ...] = ()  # the active ones, to be remembered
     problems: tuple[Problem, ...] = ()

@@ -35,7 +35,7 @@ _replace = msgspec.structs.replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class TargetOutcome:
     """How far the work on one target has come since the last look."""
 
     state: Literal["working", "done", "failed", "hopeless"]
@@ -67,7 +67,7 @@ def states(status: HibernatePlanStatus) -> dict[str, TargetStatus]:
 
 
 def fold(
-    status: HibernatePlanStatus, outcomes: Mapping[str, Outcome], retries: int, now: Instant
+    status: HibernatePlanStatus, outcomes: Mapping[str, TargetOutcome], retries: int, now: Instant
 ) -> HibernatePlanStatus:
     """Lay what was done over what was said before."""
     if not outcomes or status.current_operation is None:
@@ -193,7 +193,7 @@ def last_result(status: HibernatePlanStatus) -> OperationResult | None:
     return (status.history[-1].wake or status.history[-1].sleep) if status.history else None
 
 
-def _folded(target: TargetStatus, outcome: Outcome, retries: int, now: Instant) -> TargetStatus:
+def _folded(target: TargetStatus, outcome: TargetOutcome, retries: int, now: Instant) -> TargetStatus:
     target = _replace(target, items=outcome.items)
     match outcome.state:
         case "working":

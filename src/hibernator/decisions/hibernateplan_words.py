@@ -10,7 +10,7 @@ from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.meta import Condition
 from hibernator.api.planstatus import HibernatePlanStatus, Phase, TargetStatus
 from hibernator.api.problem import Problem
-from hibernator.decisions.conditions import Notice, Verdict, find, lay_over
+from hibernator.decisions.conditions import ConditionState, Notice, find, lay_over
 from hibernator.decisions.hibernateplan_status import Woken, last_operation, last_result
 from hibernator.decisions.journal import News
 
@@ -131,45 +131,45 @@ def _with_counts(what: str, one: News) -> str:
     return f"{what} (cycle {data['cycle']}): {counts}. {one.message}".strip()
 
 
-def _ready(summary: Summary) -> Verdict:
+def _ready(summary: Summary) -> ConditionState:
     if summary.problems:
-        return Verdict(READY, False, INVALID, "Nothing goes to sleep until the spec is corrected.")
+        return ConditionState(READY, False, INVALID, "Nothing goes to sleep until the spec is corrected.")
     if summary.suspended:
         why = f" {summary.plan.spec.suspend_reason}" if summary.plan.spec.suspend_reason else ""
         until = summary.plan.spec.suspend_until
         end = f"until {until:%Y-%m-%dT%H:%M:%SZ}" if until else "until spec.suspend is false"
-        return Verdict(READY, False, SUSPENDED, f"Everything stays as it is {end}.{why}")
+        return ConditionState(READY, False, SUSPENDED, f"Everything stays as it is {end}.{why}")
     match summary.status.current_operation:
         case "Sleep":
-            return Verdict(READY, False, FALLING_ASLEEP, _doing(summary))
+            return ConditionState(READY, False, FALLING_ASLEEP, _doing(summary))
         case "Wake":
-            return Verdict(READY, False, WAKING_UP, _doing(summary))
+            return ConditionState(READY, False, WAKING_UP, _doing(summary))
     if summary.plan.spec.dry_run and summary.asleep:
         message = "A dry run: what sleeps stays asleep until spec.dryRun is false."
-        return Verdict(READY, False, DRY_RUN, message)
+        return ConditionState(READY, False, DRY_RUN, message)
     if summary.plan.spec.dry_run:
-        return Verdict(READY, True, DRY_RUN, "A dry run: status.targets says what would happen.")
+        return ConditionState(READY, True, DRY_RUN, "A dry run: status.targets says what would happen.")
     if _is_broken(summary):
-        return Verdict(READY, False, TARGETS_FAILED, _failures(summary))
-    return Verdict(READY, True, ASLEEP if summary.asleep else AWAKE, summary.message)
+        return ConditionState(READY, False, TARGETS_FAILED, _failures(summary))
+    return ConditionState(READY, True, ASLEEP if summary.asleep else AWAKE, summary.message)
 
 
-def _degraded(summary: Summary) -> Verdict:
+def _degraded(summary: Summary) -> ConditionState:
     if summary.problems:
         message = " ".join(f"{p.path}: {p.message}. {p.fix}" for p in summary.problems)
-        return Verdict(DEGRADED, True, INVALID, message)
+        return ConditionState(DEGRADED, True, INVALID, message)
     if _failed(summary):
-        return Verdict(DEGRADED, True, TARGETS_FAILED, _failures(summary))
+        return ConditionState(DEGRADED, True, TARGETS_FAILED, _failures(summary))
     if summary.strays:
-        return Verdict(DEGRADED, True, STRAYS_FOUND, _strays(summary))
+        return ConditionState(DEGRADED, True, STRAYS_FOUND, _strays(summary))
     if summary.unconfirmed:
-        return Verdict(DEGRADED, True, UNCONFIRMED, _unconfirmed(summary))
+        return ConditionState(DEGRADED, True, UNCONFIRMED, _unconfirmed(summary))
     if summary.troubles:
-        return Verdict(DEGRADED, True, SOURCE_TROUBLE, " ".join(summary.troubles))
-    return Verdict(DEGRADED, False, NORMAL)
+        return ConditionState(DEGRADED, True, SOURCE_TROUBLE, " ".join(summary.troubles))
+    return ConditionState(DEGRADED, False, NORMAL)
 
 
-def _woken_by_others(summary: Summary) -> Iterator[Verdict]:
+def _woken_by_others(summary: Summary) -> Iterator[ConditionState]:
     if summary.woken is None:
         return
     if summary.woken:
@@ -180,9 +180,9 @@ def _woken_by_others(summary: Summary) -> Iterator[Verdict]:
         if summary.plan.spec.behavior.on_woken_by_others == "SleepAgain":
             then = "Put to sleep again."
         message = f"Woken while the plan sleeps: {', '.join(named)}{rest}. {then}"
-        yield Verdict(WOKEN_BY_OTHERS, True, ITEMS_AWAKE, message)
+        yield ConditionState(WOKEN_BY_OTHERS, True, ITEMS_AWAKE, message)
     elif find(summary.status.conditions, WOKEN_BY_OTHERS):
-        yield Verdict(WOKEN_BY_OTHERS, False, NORMAL)
+        yield ConditionState(WOKEN_BY_OTHERS, False, NORMAL)
 
 
 def _unconfirmed(summary: Summary) -> str:

@@ -14,7 +14,7 @@ from whenever import Instant, TimeDelta
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.kind import DOMAIN
 from hibernator.api.planrequest import PlanRequest, PlanRequestStatus
-from hibernator.decisions.conditions import Notice, Verdict, lay_over, seconds_until, whole_second
+from hibernator.decisions.conditions import ConditionState, Notice, lay_over, seconds_until, whole_second
 from hibernator.decisions.hibernateplan_case import RETRY, is_suspended
 from hibernator.decisions.hibernateplan_change import RESUMED, failed_for_good, retried, suspended
 from hibernator.decisions.journal import (
@@ -186,7 +186,7 @@ def _ended(
 ) -> Decision:
     request, before = seen.request, seen.request.status
     reason, words = (refusal.reason, refusal.words) if refusal else ("CarriedOut", _done(seen))
-    verdict = Verdict(READY, refusal is None, reason, words)
+    verdict = ConditionState(READY, refusal is None, reason, words)
     generation = request.metadata.generation
     status = replace(
         before,
@@ -214,7 +214,7 @@ def _done(seen: Seen) -> str:
             return f"{spec.plan.name} tries again what failed."
 
 
-def _news(request: PlanRequest, verdict: Verdict) -> Iterator[News]:
+def _news(request: PlanRequest, verdict: ConditionState) -> Iterator[News]:
     about: dict[str, int | str] = {"plan": request.spec.plan.name, "action": request.spec.action}
     asked = {**about, **by_user(requester(request)), CHANNEL: "dashboard"}
     if request.spec.reason:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from whenever import Instant
 
 from hibernator.api.meta import Condition, ObjectMeta, ReadyStatus
-from hibernator.decisions.conditions import Verdict, find, lay_over
+from hibernator.decisions.conditions import ConditionState, find, lay_over
 from hibernator.decisions.journal import News, noted, spec_news
 
 READY: Final = "Ready"
@@ -16,7 +16,7 @@ S = TypeVar("S", bound=ReadyStatus)
 
 
 def ready_status(
-    before: S, metadata: ObjectMeta, verdict: Verdict, recorded: Collection[int], now: Instant
+    before: S, metadata: ObjectMeta, verdict: ConditionState, recorded: Collection[int], now: Instant
 ) -> S:
     """The status with the verdict, and a journal of what is new."""
     news = [*spec_news(before.observed_generation, metadata)]
@@ -31,7 +31,7 @@ def ready_status(
     )
 
 
-def is_news(before: Sequence[Condition], verdict: Verdict) -> bool:
+def is_news(before: Sequence[Condition], verdict: ConditionState) -> bool:
     """Another reason is another trouble; other words for the same one are not."""
     old = find(before, verdict.type)
     return old is None or old.reason != verdict.reason

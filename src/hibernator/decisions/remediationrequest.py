@@ -24,7 +24,7 @@ from hibernator.api.remediationrequest import (
     RemediationRequest,
     RemediationRequestStatus,
 )
-from hibernator.decisions.conditions import Notice, Verdict, lay_over
+from hibernator.decisions.conditions import ConditionState, Notice, lay_over
 from hibernator.decisions.journal import USER, News, author, change_news, creation_news, journal_or, noted
 
 READY: Final = "Ready"
@@ -281,7 +281,7 @@ def _status(seen: Seen, now: Instant) -> RemediationRequestStatus:
         observed_generation=generation,
         conditions=lay_over(
             remediation.status.conditions,
-            [Verdict(READY, phase == "Ready", reason, message)],
+            [ConditionState(READY, phase == "Ready", reason, message)],
             now=now,
             generation=generation,
         ),

@@ -83,7 +83,7 @@ class Amount:
         )
 
 
-class Place(NamedTuple):
+class SavingKey(NamedTuple):
     """Where an amount is filed."""
 
     namespace: str
@@ -112,12 +112,12 @@ def spells(events: Iterable[Slept | Woke], until: int) -> Iterator[Spell]:
         yield from (_until(slept, until) for slept in targets.values())
 
 
-def count(found: Iterable[Spell], window: Span) -> dict[Place, Amount]:
+def count(found: Iterable[Spell], window: Span) -> dict[SavingKey, Amount]:
     """What was saved in a window of time, by plan, month and type of target."""
     by_plan: dict[Plan, list[Spell]] = {}
     for spell in found:
         by_plan.setdefault(spell.plan, []).append(spell)
-    total: dict[Place, Amount] = {}
+    total: dict[SavingKey, Amount] = {}
     for plan, its_spells in by_plan.items():
         on_nodes = union(*(spell.spans for spell in its_spells if spell.rate.type in NODES))
         for spell in its_spells:
@@ -126,14 +126,14 @@ def count(found: Iterable[Spell], window: Span) -> dict[Place, Amount]:
     return total
 
 
-def _parts(plan: Plan, spell: Spell, on_nodes: Spans, window: Span) -> Iterator[tuple[Place, Amount]]:
+def _parts(plan: Plan, spell: Spell, on_nodes: Spans, window: Span) -> Iterator[tuple[SavingKey, Amount]]:
     rate = spell.rate
     # Cores that a workload leaves idle are those of its nodes: while these sleep too, they count once.
     spans = subtract(spell.spans, on_nodes) if rate.type == WORKLOADS else spell.spans
     for span in clip(spans, *window):
         for month, seconds in by_month(span, rate.zone):
             yield (
-                Place(plan.namespace, plan.name, month, rate.type),
+                SavingKey(plan.namespace, plan.name, month, rate.type),
                 Amount(
                     rate.millicores * seconds,
                     rate.mebibytes * seconds,

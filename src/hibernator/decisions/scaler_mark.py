@@ -21,7 +21,7 @@ ANNOTATION: Final = "kyklos.io/scaled"
 Replicas = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 
 
-class Mark(Model):
+class ScalingMark(Model):
     scaler: Annotated[str, msgspec.Meta(max_length=64)]  # its uid: the next scaler takes no word from it
     number: Annotated[int, msgspec.Meta(ge=1, le=2**53)]  # counts its scalings
     at: Annotated[datetime, msgspec.Meta(tz=True)]
@@ -32,7 +32,7 @@ class Mark(Model):
     drift: bool = False  # whether someone else had changed the number
 
 
-def marked(patches: tuple[Patch, ...], mark: Mark) -> tuple[Patch, ...]:
+def marked(patches: tuple[Patch, ...], mark: ScalingMark) -> tuple[Patch, ...]:
     """The writes with the mark on the last that can bear one: a scale subresource cannot."""
     able = [place for place, patch in enumerate(patches) if not patch.place.subresource]
     text = msgspec.json.encode(mark).decode()
@@ -42,23 +42,23 @@ def marked(patches: tuple[Patch, ...], mark: Mark) -> tuple[Patch, ...]:
     )
 
 
-def read_mark(annotations: Mapping[str, str]) -> Mark | None:
+def read_mark(annotations: Mapping[str, str]) -> ScalingMark | None:
     """The mark, unless there is none or someone has spoiled it."""
     if not (text := annotations.get(ANNOTATION)):
         return None
     try:
-        return msgspec.json.decode(text, type=Mark)
+        return msgspec.json.decode(text, type=ScalingMark)
     except msgspec.MsgspecError:
         return None
 
 
-def newest(marks: Iterable[Mark | None], scaler: str, recorded: int) -> Mark | None:
+def newest(marks: Iterable[ScalingMark | None], scaler: str, recorded: int) -> ScalingMark | None:
     """The last mark of this scaler that its status does not record yet."""
     mine = [mark for mark in marks if mark and mark.scaler == scaler and mark.number > recorded]
     return max(mine, key=lambda mark: mark.number, default=None)
 
 
-def as_data(mark: Mark) -> dict[str, Any]:
+def as_data(mark: ScalingMark) -> dict[str, Any]:
     return {"from": mark.old, "to": mark.new, "window": mark.window, "scaling": mark.number}
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from hibernator.api.kind import DOMAIN
 from hibernator.decisions import sleepmark
-from hibernator.decisions.sleepmark import Mark
+from hibernator.decisions.sleepmark import SleepMark
 
 ASLEEP_SELECTOR: Final = f"{DOMAIN}/asleep"
 KEDA_PAUSED_REPLICAS: Final = "autoscaling.keda.sh/paused-replicas"
@@ -148,7 +148,7 @@ def is_asleep(workload: Workload | Keda, was: Mapping[str, Any] | None) -> bool:
     return number is not None and number <= sleepmark.asleep_at(was)
 
 
-def to_sleep(workload: Workload, autoscaler: Autoscaler | None, mark: Mark) -> Patch | None:
+def to_sleep(workload: Workload, autoscaler: Autoscaler | None, mark: SleepMark) -> Patch | None:
     """The one write after which it sleeps and bears the mark; None when it sleeps already."""
     size = sleepmark.asleep_at(mark.was)
     writes = steps(workload, autoscaler, size) if level(workload, autoscaler) > size else ()

@@ -35,7 +35,7 @@ from hibernator.decisions.approval import (
     Vote,
     over,
 )
-from hibernator.decisions.conditions import Verdict, find, lay_over, whole_second
+from hibernator.decisions.conditions import ConditionState, find, lay_over, whole_second
 from hibernator.decisions.exceptionpolicy import Demands
 from hibernator.decisions.journal import (
     BEHALF,
@@ -135,7 +135,7 @@ def next_status(
         observed_generation=exception.metadata.generation,
         conditions=lay_over(
             before.conditions,
-            [Verdict(READY, course.state == "Active", course.reason, course.message)],
+            [ConditionState(READY, course.state == "Active", course.reason, course.message)],
             now=now,
             generation=exception.metadata.generation,
         ),

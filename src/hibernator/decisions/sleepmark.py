@@ -24,7 +24,7 @@ ASLEEP_AT: Final = "asleepAt"  # in a restore document: how many replicas run on
 _MOST: Final = 2**31  # replicas are an int32
 
 
-class Mark(Model):
+class SleepMark(Model):
     """What a sleeper says about itself."""
 
     plan: str  # namespace/name
@@ -45,15 +45,15 @@ def trace(uid: str, cycle: int) -> str:
     return f"{uid}/{cycle}"
 
 
-def read_mark(annotations: Mapping[str, str]) -> Mark | None:
+def read_mark(annotations: Mapping[str, str]) -> SleepMark | None:
     """The mark, unless there is none or it cannot be read."""
     text = annotations.get(MARK)
     if not text:
         return None
     if not text.startswith("{"):  # earlier versions wrote the name of the plan and nothing else
-        return Mark(plan=text)
+        return SleepMark(plan=text)
     try:
-        mark = msgspec.json.decode(text, type=Mark)
+        mark = msgspec.json.decode(text, type=SleepMark)
     except (msgspec.MsgspecError, RecursionError):
         return None
     return mark if is_usable(mark.was or {}) else None
@@ -86,7 +86,7 @@ def _is_size(number: Any) -> bool:
     return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < _MOST
 
 
-def to_metadata(mark: Mark) -> dict[str, Any]:
+def to_metadata(mark: SleepMark) -> dict[str, Any]:
     """What the write that puts to sleep says in the object's metadata."""
     text = msgspec.json.encode(mark, order="sorted").decode()
     return {"labels": {LABEL: mark.uid}, "annotations": {MARK: text, TRACE: None}}
@@ -111,7 +111,7 @@ _PLACE, _PLAN, _TARGET, _CYCLE, _ID, _POLICY, _CLUSTER = (
 )
 
 
-def to_tags(mark: Mark) -> dict[str, str]:
+def to_tags(mark: SleepMark) -> dict[str, str]:
     """The tags of a thing at AWS. `item` is what only this thing is called, and `was` has only numbers."""
     was = [f"{key}={value}" for key, value in sorted((mark.was or {}).items())]
     return {
@@ -122,14 +122,14 @@ def to_tags(mark: Mark) -> dict[str, str]:
     }
 
 
-def from_tags(tags: Mapping[str, str], item: str) -> Mark | None:
+def from_tags(tags: Mapping[str, str], item: str) -> SleepMark | None:
     """The mark, unless there is none, it cannot be read, or it is of another thing."""
     try:
         namespace, plan, target, cycle = tags[MARK].split("/")
         was = dict(pair.split("=") for pair in tags[WAS].split())
         if was.pop(_OF) != _digest(item):
             return None
-        return Mark(
+        return SleepMark(
             plan=f"{namespace}/{plan}",
             uid=tags[TAG],
             cycle=int(cycle),
@@ -142,7 +142,7 @@ def from_tags(tags: Mapping[str, str], item: str) -> Mark | None:
         return None
 
 
-def to_labels(mark: Mark) -> dict[str, str]:
+def to_labels(mark: SleepMark) -> dict[str, str]:
     """The labels of a database of Cloud SQL. `was` has its activation policy."""
     namespace, _, plan = mark.plan.partition("/")
     return {
@@ -157,12 +157,12 @@ def to_labels(mark: Mark) -> dict[str, str]:
     }
 
 
-def from_labels(labels: Mapping[str, str], item: str) -> Mark | None:
+def from_labels(labels: Mapping[str, str], item: str) -> SleepMark | None:
     """The mark, unless there is none, it cannot be read, or it is of another thing."""
     try:
         if labels[_ID] != _digest(item):
             return None
-        return Mark(
+        return SleepMark(
             plan=f"{labels[_PLACE]}/{labels[_PLAN].replace('_', '.')}",
             uid=labels[LABELS],
             cycle=int(labels[_CYCLE]),

@@ -14,9 +14,9 @@ import msgspec
 from whenever import Instant, TimeDelta
 
 from hibernator.api.timewindowscaler import TimeWindowScalerStatus
-from hibernator.decisions.conditions import Verdict, find, lay_over, whole_second
+from hibernator.decisions.conditions import ConditionState, find, lay_over, whole_second
 from hibernator.decisions.journal import News
-from hibernator.decisions.scaler_mark import Mark
+from hibernator.decisions.scaler_mark import ScalingMark
 from hibernator.decisions.sleepmark import MARK
 from hibernator.decisions.timewindowscaler_case import (
     CLAIMED,
@@ -91,9 +91,11 @@ def _refuse_mistakes(seen: Seen, now: Instant) -> Decision | None:
         return None
     message = " ".join(f"{p.path}: {p.message}. {p.fix}" for p in seen.problems)
     verdicts = [
-        Verdict(READY, False, "InvalidConfiguration", "Nothing is scaled until the spec is corrected."),
-        Verdict(RECONCILING, False, "Stable"),
-        Verdict(DEGRADED, True, "InvalidConfiguration", message),
+        ConditionState(
+            READY, False, "InvalidConfiguration", "Nothing is scaled until the spec is corrected."
+        ),
+        ConditionState(RECONCILING, False, "Stable"),
+        ConditionState(DEGRADED, True, "InvalidConfiguration", message),
     ]
     return Decision(status=_with_conditions(seen, verdicts, now), after=MISTAKE_SECONDS)
 
@@ -106,9 +108,9 @@ def _yield_to_elder(seen: Seen, now: Instant) -> Decision | None:
         "Delete one of the two or give this one another target."
     )
     verdicts = [
-        Verdict(READY, False, CLAIMED, message),
-        Verdict(RECONCILING, False, "Stable"),
-        Verdict(DEGRADED, True, CLAIMED, message),
+        ConditionState(READY, False, CLAIMED, message),
+        ConditionState(RECONCILING, False, "Stable"),
+        ConditionState(DEGRADED, True, CLAIMED, message),
     ]
     return Decision(status=_with_conditions(seen, verdicts, now))
 
@@ -117,8 +119,8 @@ def _wait_for_target(seen: Seen, hold: Hold, now: Instant) -> Decision:
     missing = seen.unscalable or f"{seen.target} does not exist. Create it or correct targetRef."
     unreadable = next((one.message for one in seen.troubles if one.reason == UNREADABLE), "")
     verdicts = [
-        Verdict(READY, False, UNREADABLE if unreadable else "TargetNotFound", unreadable or missing),
-        Verdict(RECONCILING, False, "Stable"),
+        ConditionState(READY, False, UNREADABLE if unreadable else "TargetNotFound", unreadable or missing),
+        ConditionState(RECONCILING, False, "Stable"),
         degraded(seen),
     ]
     status = _holding(_with_conditions(seen, verdicts, now), hold)
@@ -135,8 +137,8 @@ def _let_sleep(case: Case, now: Instant) -> Decision | None:
         f"To scale it before, remove its annotation {MARK}."
     )
     verdicts = [
-        Verdict(READY, False, HIBERNATED, message),
-        Verdict(RECONCILING, False, "Stable"),
+        ConditionState(READY, False, HIBERNATED, message),
+        ConditionState(RECONCILING, False, "Stable"),
         degraded(seen),
     ]
     status = msgspec.structs.replace(
@@ -167,9 +169,9 @@ def _wait_out(case: Case, now: Instant) -> Decision | None:
         "does. It is set again after a minute."
     )
     verdicts = [
-        Verdict(READY, False, CONTESTED, message),
-        Verdict(RECONCILING, False, "Stable"),
-        Verdict(DEGRADED, True, CONTESTED, message),
+        ConditionState(READY, False, CONTESTED, message),
+        ConditionState(RECONCILING, False, "Stable"),
+        ConditionState(DEGRADED, True, CONTESTED, message),
     ]
     return Decision(status=_with_conditions(seen, verdicts, now), after=seconds)
 
@@ -204,9 +206,9 @@ def refused(seen: Seen, why: str, now: Instant) -> TimeWindowScalerStatus:
         return seen.scaler.status
     message = f"The API server refuses to scale {seen.target}: {why}. It is tried again within minutes."
     verdicts = [
-        Verdict(READY, False, REFUSED, message),
-        Verdict(RECONCILING, True, "WindowTransition"),
-        Verdict(DEGRADED, True, REFUSED, message),
+        ConditionState(READY, False, REFUSED, message),
+        ConditionState(RECONCILING, True, "WindowTransition"),
+        ConditionState(DEGRADED, True, REFUSED, message),
     ]
     return journaled(seen.scaler, _with_conditions(seen, verdicts, now), seen.recorded, now)
 
@@ -262,8 +264,8 @@ def _patience(seen: Seen) -> float:
     return min(SETTLE_SECONDS + seen.settling / SETTLED_A_SECOND, LONGEST_TRAIL_SECONDS)
 
 
-def _mark(case: Case, number: int, now: Instant, *, old: int | None = None) -> Mark:
-    return Mark(
+def _mark(case: Case, number: int, now: Instant, *, old: int | None = None) -> ScalingMark:
+    return ScalingMark(
         scaler=case.seen.scaler.metadata.uid,
         number=number,
         at=whole_second(now),
@@ -275,7 +277,7 @@ def _mark(case: Case, number: int, now: Instant, *, old: int | None = None) -> M
     )
 
 
-def _scaling(case: Case, now: Instant) -> Mark | None:
+def _scaling(case: Case, now: Instant) -> ScalingMark | None:
     """The scaling that this status is the first to record."""
     seen, status = case.seen, case.seen.scaler.status
     if seen.mark or not (seen.wrote_at or is_unrecorded(case)):
@@ -284,7 +286,7 @@ def _scaling(case: Case, now: Instant) -> Mark | None:
     return _mark(case, number, seen.wrote_at or now, old=old)
 
 
-def _with_conditions(seen: Seen, verdicts: list[Verdict], now: Instant) -> TimeWindowScalerStatus:
+def _with_conditions(seen: Seen, verdicts: list[ConditionState], now: Instant) -> TimeWindowScalerStatus:
     status, generation = seen.scaler.status, seen.scaler.metadata.generation
     conditions = lay_over(status.conditions, verdicts, now=now, generation=generation)
     return msgspec.structs.replace(

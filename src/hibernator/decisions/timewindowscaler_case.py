@@ -11,7 +11,7 @@ from hibernator.api.problem import Problem
 from hibernator.api.timewindowscaler import TimeWindowScaler, TimeWindowScalerStatus
 from hibernator.decisions.conditions import Notice, find
 from hibernator.decisions.journal import News, by_author, degraded_news, noted, spec_news
-from hibernator.decisions.scaler_mark import Before, Mark, as_data
+from hibernator.decisions.scaler_mark import Before, ScalingMark, as_data
 from hibernator.decisions.scaling import Autoscaler, Patch, Workload, is_reached, level, reachable, steps
 from hibernator.schedule.scaler import ScalerTimeline, apply_grace
 from hibernator.schedule.scaler_words import OFF_HOURS, replica_count
@@ -76,7 +76,7 @@ class Seen:
     )
     sets: tuple[tuple[Instant, int], ...] = ()  # when this process last set the target, and to what
     settling: int = 0  # how many other targets have yet to follow what this process wrote
-    mark: Mark | None = None  # the mark on the target of a scaling that the status does not record yet
+    mark: ScalingMark | None = None  # the mark on the target of a scaling that the status does not record yet
     recorded: frozenset[int] = frozenset()  # what of the journal the audit trail has
     jitter: float = 0.0  # drawn from [0, 1)
     pace: Pace = field(default_factory=Pace)
@@ -91,7 +91,7 @@ class Decision:
 
     first: TimeWindowScalerStatus | None = None  # durable before the target is touched
     writes: tuple[Patch, ...] = ()
-    mark: Mark | None = None  # to be left with them
+    mark: ScalingMark | None = None  # to be left with them
     status: TimeWindowScalerStatus | None = None  # None: it trails, look again soon
     notices: tuple[Notice[EventReason], ...] = ()
     news: tuple[News, ...] = ()  # for the journal, besides what is seen from the status before and after
@@ -216,7 +216,7 @@ def journaled(
 
 
 def with_mark(
-    scaler: TimeWindowScaler, mark: Mark, recorded: Collection[int], now: Instant
+    scaler: TimeWindowScaler, mark: ScalingMark, recorded: Collection[int], now: Instant
 ) -> TimeWindowScalerStatus:
     """The old status with a scaling that it did not have yet, before the next one takes the mark's place."""
     return msgspec.structs.replace(
@@ -229,7 +229,7 @@ def with_mark(
     )
 
 
-def scaling(mark: Mark) -> News:
+def scaling(mark: ScalingMark) -> News:
     return News("drift.corrected" if mark.drift else "scaled", data=as_data(mark), at=Instant(mark.at))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hibernator.decisions.conditions import Notice, Verdict, find, whole_second
+from hibernator.decisions.conditions import ConditionState, Notice, find, whole_second
 from hibernator.decisions.scaling import Horizontal, Keda
 from hibernator.decisions.timewindowscaler_case import (
     AUTOSCALED,
@@ -69,15 +69,15 @@ def overrides(case: Case) -> bool:
     return case.hold.reason in {Reason.HOLIDAY_CLOSED, Reason.HOLIDAY_OPEN} and not is_repeated
 
 
-def ready(case: Case) -> Verdict:
+def ready(case: Case) -> ConditionState:
     if case.reached and (limit := _limited(case)):
-        return Verdict(READY, False, LIMITED, limit)
+        return ConditionState(READY, False, LIMITED, limit)
     if case.reached:
-        return Verdict(READY, True, "Reconciled", case.hold.message)
+        return ConditionState(READY, True, "Reconciled", case.hold.message)
     if case.writes:
-        return Verdict(READY, False, "TargetMismatch", _paused(case))
+        return ConditionState(READY, False, "TargetMismatch", _paused(case))
     message = f"{case.seen.target} is set to {case.new} replicas and has {case.workload.running}."
-    return Verdict(READY, False, "TargetMismatch", message)
+    return ConditionState(READY, False, "TargetMismatch", message)
 
 
 def _limited(case: Case) -> str:
@@ -92,25 +92,27 @@ def _limited(case: Case) -> str:
     return ""
 
 
-def reconciling(case: Case) -> Verdict:
+def reconciling(case: Case) -> ConditionState:
     scaler = case.seen.scaler
     if case.hold.expiry:
-        return Verdict(RECONCILING, True, "WindowTransition", case.hold.message)
+        return ConditionState(RECONCILING, True, "WindowTransition", case.hold.message)
     if case.reached or scaler.spec.pause:
-        return Verdict(RECONCILING, False, "Stable")
+        return ConditionState(RECONCILING, False, "Stable")
     before = find(scaler.status.conditions, RECONCILING)
     still = before is not None and before.status == "True" and before.reason == "ConfigurationChange"
     changed = scaler.status.observed_generation != scaler.metadata.generation
-    return Verdict(RECONCILING, True, "ConfigurationChange" if changed or still else "WindowTransition")
+    return ConditionState(
+        RECONCILING, True, "ConfigurationChange" if changed or still else "WindowTransition"
+    )
 
 
-def degraded(seen: Seen) -> Verdict:
+def degraded(seen: Seen) -> ConditionState:
     if not seen.troubles:
-        return Verdict(DEGRADED, False, "OperationalNormal")
-    return Verdict(DEGRADED, True, seen.troubles[0].reason, " ".join(t.message for t in seen.troubles))
+        return ConditionState(DEGRADED, False, "OperationalNormal")
+    return ConditionState(DEGRADED, True, seen.troubles[0].reason, " ".join(t.message for t in seen.troubles))
 
 
-def autoscaled(case: Case) -> Iterator[Verdict]:
+def autoscaled(case: Case) -> Iterator[ConditionState]:
     """Say where the number goes when it does not go to the target itself."""
     match case.seen.autoscaler:
         case Horizontal(place=place) if case.new == 0:
@@ -118,15 +120,17 @@ def autoscaled(case: Case) -> Iterator[Verdict]:
                 f"The number is 0, which is set as spec.replicas of {case.seen.target}: "
                 f"HorizontalPodAutoscaler {place.name} does nothing until it is more."
             )
-            yield Verdict(AUTOSCALED, True, "HorizontalPodAutoscaler", message)
+            yield ConditionState(AUTOSCALED, True, "HorizontalPodAutoscaler", message)
         case Horizontal(place=place):
             message = f"The number is set as minReplicas of HorizontalPodAutoscaler {place.name}."
             if case.new < case.hold.effective:
                 message += f" Its maxReplicas is {case.new}; raise it to get {case.hold.effective}."
-            yield Verdict(AUTOSCALED, True, "HorizontalPodAutoscaler", message)
+            yield ConditionState(AUTOSCALED, True, "HorizontalPodAutoscaler", message)
         case Keda(place=place):
             message = f"The KEDA ScaledObject {place.name} is paused at the number."
-            yield Verdict(AUTOSCALED, True, "ScaledObject", message)
+            yield ConditionState(AUTOSCALED, True, "ScaledObject", message)
         case None:
             if find(case.seen.scaler.status.conditions, AUTOSCALED):
-                yield Verdict(AUTOSCALED, False, "NoAutoscaler", "The number is set on the target itself.")
+                yield ConditionState(
+                    AUTOSCALED, False, "NoAutoscaler", "The number is set on the target itself."
+                )

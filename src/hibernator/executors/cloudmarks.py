@@ -16,7 +16,7 @@ import msgspec
 import structlog
 
 from hibernator.decisions.hibernateplan_restore import Saving
-from hibernator.decisions.sleepmark import TAGS, Mark
+from hibernator.decisions.sleepmark import TAGS, SleepMark
 from hibernator.executors.protocol import (
     ExecutorError,
     Item,
@@ -35,7 +35,7 @@ LINGERS: Final = 300.0
 log = structlog.get_logger(__name__)
 
 
-def mark_for(job: Job, item: Saved, thing: str, was: Mapping[str, Any], cluster: str) -> Mark:
+def mark_for(job: Job, item: Saved, thing: str, was: Mapping[str, Any], cluster: str) -> SleepMark:
     """The mark that the item shall bear; `thing` is what only this one is called."""
     return msgspec.structs.replace(job.mark(item), item=thing, was=dict(was), cluster=cluster)
 
@@ -55,24 +55,24 @@ def of_plan(found: Iterable[Marked], job: Job) -> tuple[Item, ...]:
     return tuple(one.item for one in found if is_of(one.mark, job))
 
 
-def is_of_another(mark: Mark | None, job: Job) -> bool:
+def is_of_another(mark: SleepMark | None, job: Job) -> bool:
     """Whether it sleeps for another plan, which is the one to wake it."""
     return mark is not None and mark.plan != job.owner
 
 
-def is_of(mark: Mark | None, job: Job) -> bool:
+def is_of(mark: SleepMark | None, job: Job) -> bool:
     """Whether this very plan has put it to sleep for this target."""
     return mark is not None and (mark.uid, mark.target) == (job.uid, job.target.name)
 
 
-def check_may_wake(mark: Mark | None, job: Job, item: Saved) -> None:
+def check_may_wake(mark: SleepMark | None, job: Job, item: Saved) -> None:
     """Raise what is to be said of a sleeper that is neither covered by the plan nor marked by it."""
     if not item.covered and not (mark and mark.uid == job.uid):
         raise item.foreign
 
 
 def sleeper(
-    key: str, mark: Mark | None, job: Job, was: Mapping[str, Any] | None, saving: Saving, note: str
+    key: str, mark: SleepMark | None, job: Job, was: Mapping[str, Any] | None, saving: Saving, note: str
 ) -> Item:
     """What `discover` says of a thing that sleeps, and was as its mark says."""
     if mark is None:

@@ -27,7 +27,7 @@ from hibernator.executors.gcp.project import GcpProject
 from hibernator.executors.insist import typed
 from hibernator.executors.logins import CLOUDS, AccountOpener
 from hibernator.executors.protocol import Job, Permanent, parameters_as
-from hibernator.executors.remote import ClusterAccess, Remote, by_kubeconfig, enter
+from hibernator.executors.remote import ClusterAccess, RemoteCluster, by_kubeconfig, enter
 from hibernator.kube import errors
 from hibernator.kube.client import Client
 from hibernator.kube.kubeconfig import ResolvedContext
@@ -118,15 +118,15 @@ class Connectors:
             afresh=afresh,
         )
 
-    async def cluster(self, namespace: str, name: str, *, afresh: bool = False) -> Remote:
+    async def cluster(self, namespace: str, name: str, *, afresh: bool = False) -> RemoteCluster:
         """What a K8SCluster leads to."""
 
         async def look() -> ClusterAccess | None:
             found = await self._read(CLUSTERS, namespace, name)
             return None if found.spec.in_cluster else await self._way(found)
 
-        async def make(access: ClusterAccess | None) -> Remote:
-            return await enter(access, self._fence) if access else Remote(self._own, None)
+        async def make(access: ClusterAccess | None) -> RemoteCluster:
+            return await enter(access, self._fence) if access else RemoteCluster(self._own, None)
 
         return await self._connections.get(("K8SCluster", namespace, name), look, make, afresh=afresh)
 

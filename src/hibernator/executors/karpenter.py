@@ -13,7 +13,7 @@ from hibernator.api.parameters import KarpenterParameters
 from hibernator.api.planstatus import Rest
 from hibernator.decisions.hibernateplan_restore import Saving
 from hibernator.decisions.scaling import ObjectRef, Patch
-from hibernator.decisions.sleepmark import LABEL, TRACE, Mark, from_metadata, read_mark, to_metadata
+from hibernator.decisions.sleepmark import LABEL, TRACE, SleepMark, from_metadata, read_mark, to_metadata
 from hibernator.executors.connections import Clusters
 from hibernator.executors.insist import insist, typed
 from hibernator.executors.protocol import Executor, Item, Job, Permanent, Saved, parameters
@@ -100,7 +100,7 @@ class NodePool:
     version: str
     limits: Mapping[str, Any] | None
     nodes: int
-    mark: Mark | None
+    mark: SleepMark | None
     trace: str
 
     @property
@@ -134,7 +134,7 @@ def _limits(was: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def waking(pool: NodePool) -> Patch:
     """The write that brings a pool back to what its mark says."""
-    mark = pool.mark or Mark(plan="")
+    mark = pool.mark or SleepMark(plan="")
     body: dict[str, Any] = {"metadata": from_metadata(mark.trace)}
     if pool.asleep:
         body["spec"] = {"limits": _limits(mark.was or {})}

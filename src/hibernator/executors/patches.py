@@ -27,7 +27,7 @@ from hibernator.decisions.scaling import ObjectRef, Patch
 from hibernator.decisions.sleepmark import (
     LABEL,
     TRACE,
-    Mark,
+    SleepMark,
     from_metadata,
     is_usable,
     read_mark,
@@ -86,7 +86,7 @@ class Thing:
     """What there is to know of an object before it is put to sleep or woken, by one restore document."""
 
     place: ObjectRef
-    mark: Mark | None
+    mark: SleepMark | None
     trace: str
     asleep: bool
     sleeping: dict[str, Any] | None  # what the write says that puts it to sleep; None: it has no place for it
@@ -294,13 +294,13 @@ def _item(kind: Kind[Written], found: Written, steps: Sequence[Operation], job: 
     return replace(item, restore=was, seen=thing_of(kind, found, was), woken=woken)
 
 
-def _own_mark(found: Written, job: Job) -> Mark | None:
+def _own_mark(found: Written, job: Job) -> SleepMark | None:
     """The mark, if this target of this plan has left it."""
     mark = read_mark(found.metadata.annotations)
     return mark if mark and _is_own(mark, job) else None
 
 
-def _is_own(mark: Mark, job: Job) -> bool:
+def _is_own(mark: SleepMark, job: Job) -> bool:
     """Of an object that several targets of a plan cover, the one that put it to sleep wakes it."""
     return patched.is_patched(mark.was) and (mark.plan, mark.target) == (job.owner, job.target.name)
 

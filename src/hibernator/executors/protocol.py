@@ -34,7 +34,7 @@ from hibernator.api.planstatus import Rest
 from hibernator.api.schema import schema_of
 from hibernator.api.structural import check
 from hibernator.decisions.hibernateplan_restore import Item, Saving
-from hibernator.decisions.sleepmark import Mark, trace
+from hibernator.decisions.sleepmark import SleepMark, trace
 from hibernator.schedule.ticks import SECOND
 from hibernator.schedule.words import read_duration
 
@@ -108,9 +108,9 @@ class Job:
     def owner(self) -> str:
         return f"{self.namespace}/{self.plan}"
 
-    def mark(self, item: Saved) -> Mark:
+    def mark(self, item: Saved) -> SleepMark:
         """What the item shall say about itself while it sleeps."""
-        return Mark(
+        return SleepMark(
             plan=self.owner,
             uid=self.uid,
             cycle=self.cycle,
@@ -130,7 +130,7 @@ class Marked:
     """A thing at a cloud that bears a mark, of whichever plan."""
 
     item: Item  # as `asleep` returns it
-    mark: Mark
+    mark: SleepMark
     asleep: bool  # a mark alone does not say so
 
 

@@ -23,7 +23,7 @@ class ClusterAccess:
     grants: Grants | None = field(default=None, compare=False)  # new each time, though it be the same way
 
 
-class Remote:
+class RemoteCluster:
     """A client that is open, and can be closed."""
 
     def __init__(self, client: Client, opened: Client | None) -> None:
@@ -35,14 +35,14 @@ class Remote:
             await self._opened.__aexit__(None, None, None)
 
 
-async def enter(access: ClusterAccess, fence: Fence | None) -> Remote:
+async def enter(access: ClusterAccess, fence: Fence | None) -> RemoteCluster:
     """Open a client, whose changes are fenced as those in our own cluster are."""
     try:
         opened = Client(Credentials(access.place, grants=access.grants), largest=_LARGEST)
     except BadCredentials as error:
         raise Unusable("CredentialsUnusable", f"{error.message}.") from error
     await opened.__aenter__()
-    return Remote(opened.fenced(fence) if fence else opened, opened)
+    return RemoteCluster(opened.fenced(fence) if fence else opened, opened)
 
 
 def by_kubeconfig(text: bytes, origin: str) -> ResolvedContext:

@@ -21,7 +21,7 @@ from hibernator.api.kind import Kind
 from hibernator.api.patching import BUILT_IN as PATCHABLE, refusal
 from hibernator.decisions.patched import MANAGER, is_patched
 from hibernator.decisions.scaling import Patch, is_asleep, to_leave_awake, to_unpause
-from hibernator.decisions.sleepmark import LABEL, Mark, read_mark
+from hibernator.decisions.sleepmark import LABEL, SleepMark, read_mark
 from hibernator.decisions.staying import EXCLUDE, asked_for
 from hibernator.executors import karpenter, patches
 from hibernator.executors.insist import insist, typed
@@ -43,7 +43,7 @@ class Sleeper:
     namespace: str
     name: str
     key: str  # as the restore data names it
-    mark: Mark
+    mark: SleepMark
     asleep: bool
     excluded: bool  # someone has said in the night that it shall not sleep
     awake_until: Instant | None  # or shall not sleep before then
@@ -125,7 +125,7 @@ def _of_pool(where: Where, found: AnyObject) -> Sleeper | None:
     return _sleeper(where, found, pool.key, pool.mark, karpenter.waking(pool), asleep=pool.asleep)
 
 
-def _sleeper(where: Where, found: Any, key: str, mark: Mark, waking: Patch, *, asleep: bool) -> Sleeper:
+def _sleeper(where: Where, found: Any, key: str, mark: SleepMark, waking: Patch, *, asleep: bool) -> Sleeper:
     metadata = found.metadata
     excluded = metadata.annotations.get(EXCLUDE) == "true"
     until = asked_for(metadata.annotations)

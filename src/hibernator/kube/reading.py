@@ -47,7 +47,7 @@ May = Callable[[Caller], Awaitable[bool]]
 _log: Final = structlog.get_logger(__name__)
 
 
-class AwayError(Exception):
+class ReadApiError(Exception):
     """What is asked for cannot be read at the moment; the message says why."""
 
 
@@ -146,7 +146,7 @@ class ReadApi:
             return PlainTextResponse(f"{error}.\n", 400)
         except TimeoutError:
             return PlainTextResponse(f"No answer within {self._deadline:g} s; ask for less.\n", 504)
-        except AwayError as error:
+        except ReadApiError as error:
             return PlainTextResponse(f"{error}\n", 503)
         except ApiError as error:
             _log.warning("caller could not be reviewed", error=str(error))

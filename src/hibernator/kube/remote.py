@@ -17,7 +17,7 @@ from hibernator.api.core import CONFIG_MAPS
 from hibernator.kube.client import Client
 from hibernator.kube.credentials import Credentials
 from hibernator.kube.errors import ApiError
-from hibernator.kube.reading import AwayError
+from hibernator.kube.reading import ReadApiError
 
 AUTHORITY: Final = "hibernator-trail-ca"  # the ConfigMap with the certificates to trust, and its key
 AUTHORITY_KEY: Final = "ca.crt"
@@ -35,7 +35,7 @@ def from_config_map(client: Client, namespace: str) -> Authority:
         try:
             found = await client.get(CONFIG_MAPS, AUTHORITY, namespace)
         except ApiError as error:
-            raise AwayError(
+            raise ReadApiError(
                 f"The ConfigMap {AUTHORITY} in {namespace} cannot be read: {error.message}. The operator "
                 "writes it when its setting trailListen is there."
             ) from error
@@ -49,7 +49,7 @@ def from_file(file: Path) -> Authority:
         try:
             return await asyncio.to_thread(file.read_bytes)
         except OSError as error:
-            raise AwayError(f"trailCaFile is {str(file)!r}: {error.strerror}.") from error
+            raise ReadApiError(f"trailCaFile is {str(file)!r}: {error.strerror}.") from error
 
     return read
 
@@ -75,14 +75,14 @@ class Remote:
                     self._tls = None  # the operator may have another authority by now
                     return await self._ask(path, parameters)
         except TimeoutError as error:
-            raise AwayError(f"The operator at {self.url} does not answer in time.") from error
+            raise ReadApiError(f"The operator at {self.url} does not answer in time.") from error
         except (aiohttp.ClientError, OSError) as error:
-            raise AwayError(f"The operator at {self.url} cannot be reached: {error}.") from error
+            raise ReadApiError(f"The operator at {self.url} cannot be reached: {error}.") from error
 
     async def _ask(self, path: str, parameters: Mapping[str, str]) -> bytes:
         authorization = (await self._credentials.access()).headers.get("Authorization", "")
         if not authorization.startswith("Bearer "):
-            raise AwayError("This process has no token of the cluster to show to the operator.")
+            raise ReadApiError("This process has no token of the cluster to show to the operator.")
         async with self._session.get(
             f"{self.url}{path}",
             params=parameters,
@@ -92,7 +92,7 @@ class Remote:
         ) as answer:
             body = await _bounded(answer.content)
             if answer.status != HTTPStatus.OK:
-                raise AwayError(_why(self.url, answer.status, body))
+                raise ReadApiError(_why(self.url, answer.status, body))
             return body
 
     async def _trust(self) -> ssl.SSLContext:
@@ -102,7 +102,7 @@ class Remote:
                 tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
                 tls.load_verify_locations(cadata=authority.decode())
             except (ssl.SSLError, ValueError) as error:
-                raise AwayError(
+                raise ReadApiError(
                     f"The certificates to trust for {self.url} cannot be used: {error}."
                 ) from error
             self._tls = tls
@@ -114,7 +114,7 @@ async def _bounded(content: aiohttp.StreamReader) -> bytes:
     async for chunk in content.iter_any():
         found += chunk
         if len(found) > _LARGEST:
-            raise AwayError(f"An answer of the operator has more than {_LARGEST} bytes.")
+            raise ReadApiError(f"An answer of the operator has more than {_LARGEST} bytes.")
     return bytes(found)
 
 

@@ -18,7 +18,7 @@ from hibernator.kube.controller import Controller, For, Key, Result, Watches
 from hibernator.kube.errors import NotFound
 from hibernator.messages.channel import AwayError, RefusedError
 from hibernator.messages.records import BY_REQUEST
-from hibernator.messages.sending import LONGEST_WAIT, Means
+from hibernator.messages.sending import LONGEST_WAIT, SendingMeans
 
 log = structlog.get_logger(__name__)
 
@@ -27,7 +27,7 @@ _OVER: Final = frozenset({"outcome", "cancelled"})
 
 class Closer:
     def __init__(
-        self, means: Means, requests: Mapping[str, Cache[Any]], deliveries: Cache[ApprovalDelivery]
+        self, means: SendingMeans, requests: Mapping[str, Cache[Any]], deliveries: Cache[ApprovalDelivery]
     ) -> None:
         self._means = means
         self._requests = requests  # by kind
@@ -85,7 +85,7 @@ class Closer:
 
 
 def closing_controller(
-    means: Means, requests: Mapping[str, Cache[Any]], deliveries: Cache[ApprovalDelivery]
+    means: SendingMeans, requests: Mapping[str, Cache[Any]], deliveries: Cache[ApprovalDelivery]
 ) -> Controller:
     def about(request: Object) -> Iterator[Key]:
         for one in deliveries.find(BY_REQUEST, request.metadata.uid):

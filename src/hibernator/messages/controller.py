@@ -33,7 +33,7 @@ from hibernator.messages.conversation import Conversation, of_exception, of_reme
 from hibernator.messages.facts import Facts, facts_of_exception, facts_of_remediation
 from hibernator.messages.links import url_of
 from hibernator.messages.records import BY_REQUEST, due, name_of, new_delivery, record_of
-from hibernator.messages.sending import Done, Means, Sender
+from hibernator.messages.sending import Done, Sender, SendingMeans
 from hibernator.messages.views import Message, post, view
 
 log = structlog.get_logger(__name__)
@@ -77,7 +77,7 @@ class Look(Generic[T]):
 
 
 class Messenger(Generic[T]):
-    def __init__(self, means: Means, subject: Subject[T], deliveries: Cache[ApprovalDelivery]) -> None:
+    def __init__(self, means: SendingMeans, subject: Subject[T], deliveries: Cache[ApprovalDelivery]) -> None:
         self._means = means
         self._subject = subject
         self._deliveries = deliveries
@@ -249,7 +249,7 @@ def _first(delivery: ApprovalDelivery | None, channel: Channel) -> str:
 
 
 def message_controllers(
-    means: Means,
+    means: SendingMeans,
     exceptions: Cache[ScheduleException],
     plans: Cache[HibernatePlan],
     requests: Cache[RemediationApprovalRequest],
@@ -308,7 +308,7 @@ def deliveries_of(caches: Caches) -> Cache[ApprovalDelivery]:
 
 def _controller(
     name: str,
-    means: Means,
+    means: SendingMeans,
     subject: Subject[T],
     deliveries: Cache[ApprovalDelivery],
     people: Sequence[Cache[Any]],

@@ -14,7 +14,7 @@ from whenever import Instant
 
 from hibernator.api.approvaldelivery import DELIVERIES, ApprovalDelivery, ApprovalDeliveryStatus, SentMessage
 from hibernator.api.kind import Kind
-from hibernator.decisions.conditions import Verdict, lay_over, whole_second
+from hibernator.decisions.conditions import ConditionState, lay_over, whole_second
 from hibernator.decisions.person import mailbox
 from hibernator.messages.channel import Channel
 from hibernator.messages.conversation import Conversation
@@ -205,9 +205,9 @@ def _with(status: ApprovalDeliveryStatus, record: SentMessage) -> ApprovalDelive
 def _judged(status: ApprovalDeliveryStatus, now: Instant, reason: str = "") -> ApprovalDeliveryStatus:
     wrong = [one for one in status.messages if one.error]
     if not wrong:
-        verdict = Verdict(DELIVERED, holds=True, reason="Sent", message="Everything was sent.")
+        verdict = ConditionState(DELIVERED, holds=True, reason="Sent", message="Everything was sent.")
     else:
         last = wrong[-1]
         reason = reason or "Delayed" if last.next_attempt_at else "Refused"
-        verdict = Verdict(DELIVERED, holds=False, reason=reason, message=f"{last.topic}: {last.error}")
+        verdict = ConditionState(DELIVERED, holds=False, reason=reason, message=f"{last.topic}: {last.error}")
     return replace(status, conditions=lay_over(status.conditions, [verdict], now=now, generation=1))

@@ -45,7 +45,7 @@ MESSAGES: Final = Metric(
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class SendingMeans:
     """What the controllers of messages need of the process that they run in."""
 
     client: Client
@@ -80,7 +80,7 @@ class Done:
 
 
 class Sender:
-    def __init__(self, means: Means, kind: Kind[Any], deliveries: Cache[ApprovalDelivery]) -> None:
+    def __init__(self, means: SendingMeans, kind: Kind[Any], deliveries: Cache[ApprovalDelivery]) -> None:
         self._means = means
         self._kind = kind
         self._deliveries = deliveries

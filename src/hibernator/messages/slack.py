@@ -40,7 +40,7 @@ _LOST: Final = _FIXED | {"channel_not_found", "message_not_found", "thread_not_f
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MessagePlace:
     """Where a message is."""
 
     channel: str
@@ -51,10 +51,10 @@ class Place:
         return f"{self.channel}/{self.ts}"
 
 
-def place_of(message_id: str) -> Place | None:
+def place_of(message_id: str) -> MessagePlace | None:
     """Where a message with this id is; None while it was not posted."""
     channel, _, ts = message_id.partition("/")
-    return Place(channel, ts) if ts.replace(".", "", 1).isdecimal() else None
+    return MessagePlace(channel, ts) if ts.replace(".", "", 1).isdecimal() else None
 
 
 def trouble_with(user: dict[str, Any], team: str) -> str:
@@ -171,12 +171,12 @@ class Slack:
             shown = gone(spec.request.kind, delivery.metadata.namespace, spec.request.name)
             await self._change(place, shown, mark)
 
-    async def _retire(self, place: Place, letter: Letter) -> None:
+    async def _retire(self, place: MessagePlace, letter: Letter) -> None:
         """Leave no second question behind one that was asked again, where it can still be changed."""
         with suppress(RefusedError, AwayError):
             await self._change(place, asked_anew(letter), f"{place.ts}.old")
 
-    def _is_young(self, place: Place) -> bool:
+    def _is_young(self, place: MessagePlace) -> bool:
         renewal = self.renews_at(place.id)
         return renewal is None or self._clock.now() < renewal
 
@@ -205,7 +205,7 @@ class Slack:
         self._users[box] = str(user["id"]), self._clock.monotonic() + _KNOWN_FOR
         return str(user["id"])
 
-    async def _edit(self, place: Place, letter: Letter, mark: str) -> bool:
+    async def _edit(self, place: MessagePlace, letter: Letter, mark: str) -> bool:
         """Change what is there; False where there is nothing any more that can be changed."""
         async for shown in self._versions(letter):
             try:
@@ -222,7 +222,7 @@ class Slack:
             await self._clock.sleep(_APART)  # Slack looks at a file after it says that it has it
         yield sheet(letter, self._mode)
 
-    async def _change(self, place: Place, shown: Sheet, mark: str) -> bool:
+    async def _change(self, place: MessagePlace, shown: Sheet, mark: str) -> bool:
         try:
             await self._api.call(
                 "chat.update", _body(shown, mark) | {"channel": place.channel, "ts": place.ts}
@@ -237,12 +237,14 @@ class Slack:
             raise RefusedError(f"Slack does not change the message: {error.code}") from error
         return True
 
-    async def _remove(self, place: Place) -> None:
+    async def _remove(self, place: MessagePlace) -> None:
         """Leave no question behind that shows what is no longer so, if Slack lets it go."""
         with suppress(SlackError):
             await self._api.call("chat.delete", {"channel": place.channel, "ts": place.ts})
 
-    async def _find(self, channel: str, thread: Place | None, mark: str, after: str) -> Place | None:
+    async def _find(
+        self, channel: str, thread: MessagePlace | None, mark: str, after: str
+    ) -> MessagePlace | None:
         """The message with this mark that was posted after another."""
         oldest = after or f"{max(0.0, self._clock.now().timestamp() - _EDITABLE):.6f}"
         args = {
@@ -270,13 +272,15 @@ class Slack:
                 metadata = one.get("metadata") or {}
                 payload = metadata.get("event_payload") or {}
                 if metadata.get("event_type") == EVENT and payload.get("id") == mark and one["ts"] != after:
-                    return Place(channel, one["ts"])
+                    return MessagePlace(channel, one["ts"])
             cursor = (page.get("response_metadata") or {}).get("next_cursor", "")
             if not cursor:
                 break
         return None
 
-    async def _post(self, letter: Letter, channel: str, thread: Place | None, mark: str) -> Place:
+    async def _post(
+        self, letter: Letter, channel: str, thread: MessagePlace | None, mark: str
+    ) -> MessagePlace:
         async for shown in self._versions(letter):
             try:
                 return await self._put(letter, channel, thread, _body(shown, mark))
@@ -288,7 +292,9 @@ class Slack:
                 raise self._trouble(letter.recipient, error) from error
         raise RefusedError(f"{letter.recipient}: Slack takes no message")
 
-    async def _put(self, letter: Letter, channel: str, thread: Place | None, body: dict[str, Any]) -> Place:
+    async def _put(
+        self, letter: Letter, channel: str, thread: MessagePlace | None, body: dict[str, Any]
+    ) -> MessagePlace:
         body |= {"channel": channel, "unfurl_links": False, "unfurl_media": False}
         if thread and thread.channel == channel:
             body |= {"thread_ts": thread.ts}
@@ -301,7 +307,7 @@ class Slack:
                 raise
             alone = {key: value for key, value in body.items() if key not in {"thread_ts", "reply_broadcast"}}
             posted = await self._api.call("chat.postMessage", alone)  # the question was deleted
-        return Place(str(posted["channel"]), str(posted["ts"]))
+        return MessagePlace(str(posted["channel"]), str(posted["ts"]))
 
     def _trouble(self, where: str, error: SlackError) -> Exception:
         """What an error about a conversation means for the message."""

@@ -62,17 +62,17 @@ class Sheet:
         return f"sha256:{hashlib.sha256(msgspec.json.encode(self)).hexdigest()}"
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ButtonValue(msgspec.Struct, frozen=True):
     """What a button stands for: exactly what its message showed. Nothing in it is secret."""
 
     uid: str
     spec_hash: str
 
 
-def read_value(value: object) -> Asked | None:
+def read_value(value: object) -> ButtonValue | None:
     """What a button was made for; None where it is no button of ours."""
     try:
-        return msgspec.json.decode(value if isinstance(value, str) else "", type=Asked)
+        return msgspec.json.decode(value if isinstance(value, str) else "", type=ButtonValue)
     except msgspec.DecodeError:
         return None
 
@@ -229,7 +229,7 @@ def _buttons(letter: Letter, mode: Mode) -> list[Block]:
         return [look]
     if mode == "links":
         return [look | {"text": _plain_text("LOG IN AND DECIDE", 75), "style": "primary"}]
-    value = msgspec.json.encode(Asked(letter.facts.uid, letter.facts.spec_hash)).decode()
+    value = msgspec.json.encode(ButtonValue(letter.facts.uid, letter.facts.spec_hash)).decode()
     confirm = {
         "title": _plain_text("Approve it?", 100),
         "text": _plain_text(plain(letter.facts.title), 300),

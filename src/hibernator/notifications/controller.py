@@ -29,7 +29,7 @@ from hibernator.api.remediationapprovalrequest import APPROVAL_REQUESTS
 from hibernator.api.selector import selects
 from hibernator.api.timewindowscaler import SCALERS
 from hibernator.audit.database import AuditUnavailable
-from hibernator.decisions.conditions import Verdict, lay_over, whole_second
+from hibernator.decisions.conditions import ConditionState, lay_over, whole_second
 from hibernator.kube.cache import Cache, Caches
 from hibernator.kube.client import Client
 from hibernator.kube.clock import Clock
@@ -37,11 +37,11 @@ from hibernator.kube.controller import Controller, Key, Result, Watches, Watches
 from hibernator.kube.metrics import Metrics
 from hibernator.messages.controller import exceptions_of
 from hibernator.notifications.clocked import next_due
-from hibernator.notifications.courier import Courier, Means, Memory
+from hibernator.notifications.courier import Courier, CourierMeans, Memory
 from hibernator.notifications.ledger import Ledger
 from hibernator.notifications.metrics import LAG, OPEN
 from hibernator.notifications.records import only, sink_status
-from hibernator.notifications.scope import Lately, Objects, Scope
+from hibernator.notifications.scope import Lately, Scope, SelectableObjects
 from hibernator.schedule.problems import check_notification
 
 _log: Final = structlog.get_logger(__name__)
@@ -70,8 +70,8 @@ _WORKERS: Final = 32  # most of them wait for a sink
 class Notifier:
     client: Client
     cache: Cache[HibernateNotification]
-    objects: Objects
-    means: Means | None  # None where there is no trail
+    objects: SelectableObjects
+    means: CourierMeans | None  # None where there is no trail
     clock: Clock
     home: str  # the operator's namespace: only there may a notification look at other namespaces
     _memories: dict[tuple[str, str], Memory] = field(default_factory=dict)  # by uid and sink
@@ -96,20 +96,20 @@ class Notifier:
         scope = Scope(found, self.objects, await self._places(found), lately)
         lately.see(scope, self.clock.monotonic())
         if self.means is None:
-            await self._note(ledger, scope, Verdict(READY, False, TRAIL_MISSING, _NO_TRAIL))
+            await self._note(ledger, scope, ConditionState(READY, False, TRAIL_MISSING, _NO_TRAIL))
             return Result()
         try:
             wait = await self._deliver(self.means, ledger, scope, sinks[sink_name])
         except AuditUnavailable as error:
             why = f"The audit trail cannot be read now: {error}"
-            await self._note(ledger, scope, Verdict(READY, False, TRAIL_AWAY, why))
+            await self._note(ledger, scope, ConditionState(READY, False, TRAIL_AWAY, why))
             return Result(_AWAY)
         await self._note(ledger, scope)
         soon = next_due(found.spec, scope.plans(), scope.exceptions(), self.clock.now())
         return Result(min((one for one in (wait, soon) if one is not None), default=None))
 
     async def _deliver(
-        self, means: Means, ledger: Ledger, scope: Scope, sink: NotificationSink
+        self, means: CourierMeans, ledger: Ledger, scope: Scope, sink: NotificationSink
     ) -> float | None:
         head = (await means.trail.head()).sequence
         await self._begin(ledger, head)
@@ -128,7 +128,7 @@ class Notifier:
 
         await ledger.write(change)
 
-    async def _note(self, ledger: Ledger, scope: Scope, trouble: Verdict | None = None) -> None:
+    async def _note(self, ledger: Ledger, scope: Scope, trouble: ConditionState | None = None) -> None:
         """What is selected, and how it goes."""
         found, now = scope.notification, self.clock.now()
         shown = tuple(
@@ -152,22 +152,22 @@ class Notifier:
 
         await ledger.write(change)
 
-    def _verdict(self, found: HibernateNotification, count: int) -> Verdict:
+    def _verdict(self, found: HibernateNotification, count: int) -> ConditionState:
         if found.spec.namespace_selector and found.metadata.namespace != self.home:
             sentence = (
                 f"namespaceSelector has an effect only in the namespace {self.home}: "
                 "here, this namespace is meant."
             )
-            return Verdict(READY, False, SELECTOR_REFUSED, sentence)
+            return ConditionState(READY, False, SELECTOR_REFUSED, sentence)
         if problems := list(check_notification(found.spec)):
             sentence = " ".join(f"{one.path}: {one.message}. {one.fix}" for one in problems)
-            return Verdict(READY, False, INVALID_SPEC, f"{sentence} Until then it has no effect.")
+            return ConditionState(READY, False, INVALID_SPEC, f"{sentence} Until then it has no effect.")
         if broken := [one for one in found.status.sink_statuses if one.failures_in_a_row]:
             sentence = " ".join(f"{one.name}: {one.last_failure_message}." for one in broken)
-            return Verdict(READY, False, SINK_FAILING, f"{sentence} It is tried again.")
+            return ConditionState(READY, False, SINK_FAILING, f"{sentence} It is tried again.")
         if not count:
-            return Verdict(READY, True, DETACHED, "The selector selects nothing.")
-        return Verdict(READY, True, DELIVERING, _went(found.status.sink_statuses))
+            return ConditionState(READY, True, DETACHED, "The selector selects nothing.")
+        return ConditionState(READY, True, DELIVERING, _went(found.status.sink_statuses))
 
     async def _places(self, found: HibernateNotification) -> frozenset[str]:
         """The namespaces that it looks at."""
@@ -242,7 +242,9 @@ def notification_controller(notifier: Notifier, metrics: Metrics) -> Controller:
     )
 
 
-async def follow_trail(means: Means, controller: Controller, leading: asyncio.Event, clock: Clock) -> None:
+async def follow_trail(
+    means: CourierMeans, controller: Controller, leading: asyncio.Event, clock: Clock
+) -> None:
     """Let everything be looked at when the trail has grown, on the replica that leads, until cancelled."""
     last = -1
     while True:
@@ -258,5 +260,7 @@ async def follow_trail(means: Means, controller: Controller, leading: asyncio.Ev
         await clock.sleep(_POLL)
 
 
-def objects_of(caches: Caches) -> Objects:
-    return Objects(caches.of(PLANS), caches.of(SCALERS), caches.of(APPROVAL_REQUESTS), exceptions_of(caches))
+def objects_of(caches: Caches) -> SelectableObjects:
+    return SelectableObjects(
+        caches.of(PLANS), caches.of(SCALERS), caches.of(APPROVAL_REQUESTS), exceptions_of(caches)
+    )

@@ -52,7 +52,7 @@ _SCANNED: Final = 1000  # how far a cursor may stay behind where there was nothi
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class CourierMeans:
     """What couriers need of the process that they run in."""
 
     client: Client  # for writes, fenced by the Lease
@@ -89,7 +89,13 @@ class Step:
 
 class Courier:
     def __init__(
-        self, means: Means, scope: Scope, ledger: Ledger, sink: NotificationSink, memory: Memory, head: int
+        self,
+        means: CourierMeans,
+        scope: Scope,
+        ledger: Ledger,
+        sink: NotificationSink,
+        memory: Memory,
+        head: int,
     ) -> None:
         self._means = means
         self._head = head  # where the trail ended before this look

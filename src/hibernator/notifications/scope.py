@@ -28,7 +28,7 @@ Named = tuple[str, str, str]  # kind, namespace and name
 
 
 @dataclass(frozen=True, slots=True)
-class Objects:
+class SelectableObjects:
     """What there is to select."""
 
     plans: Cache[HibernatePlan]
@@ -77,7 +77,7 @@ class Scope:
     """What one HibernateNotification selects; `namespaces` are all that it may look at."""
 
     notification: HibernateNotification
-    objects: Objects
+    objects: SelectableObjects
     namespaces: frozenset[str]
     lately: Lately = field(default_factory=Lately)
 

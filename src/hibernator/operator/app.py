@@ -21,7 +21,7 @@ from hibernator.audit.database import Database
 from hibernator.audit.memory import CheckpointMemory
 from hibernator.audit.sealing import Sealer
 from hibernator.audit.spool import AuditSpool
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from hibernator.audit.trail import Trail
 from hibernator.controllers import (
     hibernateplan,
@@ -114,7 +114,7 @@ async def operator(
         signs = _signer(settings)
         audit_metrics = AuditMetrics(metrics)
         trail = Trail(
-            Store(database, now=clock.now, signer=signs),
+            ChainStore(database, now=clock.now, signer=signs),
             identity=identity,
             keep_months=settings.audit_months or None,
             watch=audit_metrics,

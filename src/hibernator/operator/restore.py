@@ -17,7 +17,7 @@ from hibernator.decisions.hibernateplan_kept import PART, PATH, kept_plan
 from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL
 from hibernator.kube.client import Caller, Client
 from hibernator.kube.errors import ApiError
-from hibernator.kube.reading import AwayError, ReadRoute
+from hibernator.kube.reading import ReadApiError, ReadRoute
 
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")  # goes into a selector
 
@@ -30,14 +30,14 @@ def restore_route(client: Client) -> ReadRoute:
                 CONFIG_MAPS, namespace, label_selector=f"{LABEL}=true,{PLAN_LABEL}={name}"
             )
         except ApiError as error:
-            raise AwayError(
+            raise ReadApiError(
                 f"The restore data of {namespace}/{name} cannot be read: {error.message}."
             ) from error
         datas = [(one.data, one.metadata.creation_timestamp) for one in found]
         try:
             return msgspec.json.encode(await asyncio.to_thread(kept_plan, datas))
         except (msgspec.DecodeError, ValueError) as error:
-            raise AwayError(f"The restore data of {namespace}/{name} is damaged: {error}.") from error
+            raise ReadApiError(f"The restore data of {namespace}/{name} is damaged: {error}.") from error
 
     return ReadRoute(PATH, answer, _may, _needs)
 

@@ -84,7 +84,7 @@ class FromToday:
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class TimeOfDay:
     """A time of the day: when the local clock shows it next, or showed it last."""
 
     time: int
@@ -255,7 +255,7 @@ def _on(days: list[str], time: int | None) -> Reading:
     ticks = time or 0
     match days:
         case [] if time is not None:
-            return Clock(ticks)
+            return TimeOfDay(ticks)
         case [word] if word in _FROM_TODAY:
             return FromToday(_FROM_TODAY[word], ticks)
         case [word] if _DATE.fullmatch(word):

@@ -15,7 +15,7 @@ from hibernator.kube.metrics import Metrics
 from hibernator.messages.smtp import Smtp, read_sender, read_server
 from hibernator.notifications.apprise import Apprises
 from hibernator.notifications.controller import Notifier, follow_trail, notification_controller, objects_of
-from hibernator.notifications.courier import Means
+from hibernator.notifications.courier import CourierMeans
 from hibernator.notifications.outbound import Outbound
 from hibernator.notifications.sinks import Mailing, SinkClients
 from hibernator.notifications.templates import Templates
@@ -43,7 +43,7 @@ async def notifying(
             networks = notification_networks(settings)
             out = await stack.enter_async_context(Outbound(networks))
             apprises = await stack.enter_async_context(Apprises(networks))
-            means = Means(
+            means = CourierMeans(
                 client=client,
                 trail=trail,
                 clients=SinkClients(out, mailing(settings), apprises),

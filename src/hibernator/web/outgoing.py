@@ -11,7 +11,7 @@ from hibernator.kube.metrics import Metrics
 from hibernator.messages.channel import Channel
 from hibernator.messages.controller import message_controllers
 from hibernator.messages.mail import Mail
-from hibernator.messages.sending import Means
+from hibernator.messages.sending import SendingMeans
 from hibernator.messages.slack import Slack
 from hibernator.messages.slack_api import SlackApi
 from hibernator.messages.slack_post import SlackPost
@@ -46,7 +46,7 @@ def outgoing(
     slack: SlackApi | None = None,
 ) -> Iterator[Controller]:
     """The controllers, which write through `client`: one that is fenced by the Lease."""
-    means = Means(
+    means = SendingMeans(
         client=client,
         caches=caches,
         recorder=recorder,

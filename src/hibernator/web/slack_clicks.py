@@ -28,7 +28,7 @@ from hibernator.messages.slack_blocks import (
     LONGEST_REASON,
     REASON,
     REJECT,
-    Asked,
+    ButtonValue,
     escaped,
     modal,
     read_value,
@@ -59,7 +59,7 @@ _log: Final = structlog.get_logger(__name__)
 class Origin(msgspec.Struct, frozen=True):
     """Where a person clicked, and on what; it travels through the dialog, which shows it to no one."""
 
-    asked: Asked
+    asked: ButtonValue
     response_url: str = ""
     message_id: str = ""
 
@@ -282,7 +282,7 @@ def _origin(payload: dict[str, Any]) -> Origin | None:
             action = actions[0] if isinstance(actions, list) and actions else None
             if _at(action, "action_id") not in {APPROVE, REJECT}:
                 return None
-            asked = read_value(_at(action, "value")) or Asked("", "")
+            asked = read_value(_at(action, "value")) or ButtonValue("", "")
             channel, ts = (_at(payload, "container", key) or "" for key in ("channel_id", "message_ts"))
             message_id = f"{channel}/{ts}"
             return Origin(asked, str(payload.get("response_url", "")), message_id)

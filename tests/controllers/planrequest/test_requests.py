@@ -10,7 +10,7 @@ from hibernator.api.hibernateplan import PLANS
 from hibernator.api.planrequest import PLAN_REQUESTS
 from hibernator.audit.database import Database
 from hibernator.audit.spool import AuditSpool
-from hibernator.audit.store import Store
+from hibernator.audit.store import ChainStore
 from hibernator.audit.trail import Trail
 from hibernator.controllers.means import Means
 from hibernator.controllers.planrequest import request_controller
@@ -113,7 +113,7 @@ async def live(
         MortalClient(own, last, die) as client,
         Database(f"sqlite:///{folder}/audit.db") as database,
     ):
-        trail = Trail(Store(database, now=clock.now), identity="test")
+        trail = Trail(ChainStore(database, now=clock.now), identity="test")
         means = Means(
             client=client,
             caches=Caches(client, metrics, scene.namespace),

@@ -10,7 +10,7 @@ import pytest
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.meta import ObjectMeta
 from hibernator.decisions.hibernateplan_kept import KeptPlan, KeptTarget
-from hibernator.kube.reading import AwayError
+from hibernator.kube.reading import ReadApiError
 from hibernator.kube.remote import Remote
 from hibernator.web.dashboard.kept import RestoreData
 from support.approving import ALICE, BOB
@@ -127,10 +127,10 @@ async def test_many_who_look_ask_the_operator_once_and_again_when_the_plan_has_c
 async def test_a_failure_is_shared_and_then_asked_about_again() -> None:
     clock = ManualClock("2026-03-02T08:00:00Z")
     sleeping = KeptPlan(targets=(KeptTarget(name="web", type="workloadscaler"),))
-    operator = Operator(AwayError("The operator is away."), sleeping)
+    operator = Operator(ReadApiError("The operator is away."), sleeping)
     kept = RestoreData(operator, clock)
     for _ in range(3):
-        with pytest.raises(AwayError, match="The operator is away"):
+        with pytest.raises(ReadApiError, match="The operator is away"):
             await kept.of(nights())
     assert len(operator.asked) == 1
     await clock.advance(10)
@@ -142,5 +142,5 @@ async def test_an_answer_of_another_shape_is_no_answer() -> None:
         async def get(self, _path: str, _parameters: object) -> bytes:
             return b'{"targets": 7}'
 
-    with pytest.raises(AwayError, match="cannot be read"):
+    with pytest.raises(ReadApiError, match="cannot be read"):
         await RestoreData(Odd(), ManualClock("2026-03-02T08:00:00Z")).of(nights())

@@ -34,7 +34,7 @@ from hibernator.schedule.timeline import State
 from hibernator.schedule.zones import Zone, local_text
 
 
-class Outcome(StrEnum):
+class DiffOutcome(StrEnum):
     CHANGED = "Changed"
     SAME = "Same"
     NEW = "New"
@@ -57,12 +57,12 @@ class Comparison:
         return strip
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> DiffOutcome:
         if self.before is None:
-            return Outcome.NEW
+            return DiffOutcome.NEW
         if self.after is None:
-            return Outcome.GONE
-        return Outcome.CHANGED if self.changes else Outcome.SAME
+            return DiffOutcome.GONE
+        return DiffOutcome.CHANGED if self.changes else DiffOutcome.SAME
 
     @property
     def amounts(self) -> tuple[float | None, float | None]:
@@ -125,7 +125,7 @@ def run(
 
 def _text(found: Sequence[Comparison], width: int, ink: Ink) -> Iterator[Text]:
     for comparison in found:
-        if comparison.outcome is not Outcome.SAME:
+        if comparison.outcome is not DiffOutcome.SAME:
             yield from _resource(comparison, width, ink)
             yield Text()
     yield Text(_summary(found), style="bold")
@@ -135,7 +135,7 @@ def _resource(comparison: Comparison, width: int, ink: Ink) -> Iterator[Text]:
     shown = comparison.shown
     zone = shown.resource.zone
     yield Text.assemble((shown.resource.title, "bold"), f"  {zone.name}")
-    if comparison.outcome is not Outcome.CHANGED:
+    if comparison.outcome is not DiffOutcome.CHANGED:
         yield Text(f"{comparison.outcome.lower()}: {totals(shown)}")
         return
     before, after = (amount or 0 for amount in comparison.amounts)
@@ -160,8 +160,8 @@ def _signed(value: float) -> str:
 
 
 def _summary(found: Sequence[Comparison]) -> str:
-    numbers = {outcome: sum(comparison.outcome is outcome for comparison in found) for outcome in Outcome}
-    if numbers[Outcome.SAME] == len(found):
+    numbers = {outcome: sum(comparison.outcome is outcome for comparison in found) for outcome in DiffOutcome}
+    if numbers[DiffOutcome.SAME] == len(found):
         return "Nothing changes."
     counts = ", ".join(f"{many} {outcome.lower()}" for outcome, many in numbers.items() if many)
     plans = [comparison.amounts for comparison in found if comparison.shown.resource.is_plan]

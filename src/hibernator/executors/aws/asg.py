@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 
 from hibernator.api.parameters import AsgParameters, AsgSelector
 from hibernator.api.planstatus import Rest
-from hibernator.decisions.sleepmark import CLUSTER, TAG, Mark, from_tags, to_tags
+from hibernator.decisions.sleepmark import CLUSTER, TAG, SleepMark, from_tags, to_tags
 from hibernator.executors.aws.account import AwsAccount, AwsAccounts, Document, tag_list, tags_of
 from hibernator.executors.aws.ec2 import tag_filter
 from hibernator.executors.aws.sizes import Shapes, Size, marked_size, saved_size, shapes, still_asleep, total
@@ -141,7 +141,7 @@ def _tag_of(item: Saved, **tag: Any) -> dict[str, Any]:
     return {"ResourceId": item.key, "ResourceType": "auto-scaling-group", **tag}
 
 
-def _mark(group: Document) -> Mark | None:
+def _mark(group: Document) -> SleepMark | None:
     return from_tags(tags_of(group), group["AutoScalingGroupARN"])
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 
 from hibernator.api.parameters import Ec2Parameters, Ec2Selector
 from hibernator.api.planstatus import Rest
-from hibernator.decisions.sleepmark import CLUSTER, TAG, Mark, from_tags, to_tags
+from hibernator.decisions.sleepmark import CLUSTER, TAG, SleepMark, from_tags, to_tags
 from hibernator.executors.aws.account import (
     AwsAccount,
     AwsAccounts,
@@ -181,7 +181,7 @@ async def _tag(account: AwsAccount, job: Job, item: Saved, instance: Document) -
             await account.write("ec2", "create_tags", Resources=[item.key], Tags=tag_list(tags))
 
 
-def _mark(instance: Document) -> Mark | None:
+def _mark(instance: Document) -> SleepMark | None:
     return from_tags(tags_of(instance), instance["InstanceId"])
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Protocol
 from hibernator.api.parameters import EksParameters
 from hibernator.api.planstatus import Rest
 from hibernator.decisions.hibernateplan_restore import Saving
-from hibernator.decisions.sleepmark import Mark, from_tags, to_tags
+from hibernator.decisions.sleepmark import SleepMark, from_tags, to_tags
 from hibernator.executors.aws.account import AwsAccount, AwsRefusedError, Document
 from hibernator.executors.aws.asg import groups
 from hibernator.executors.aws.sizes import Shapes, Size, marked_size, saved_size, shapes, still_asleep, total
@@ -179,7 +179,7 @@ async def _tag(account: AwsAccount, job: Job, item: Saved, group: Document) -> N
             await account.write("eks", "tag_resource", resourceArn=arn, tags=tags)
 
 
-def _mark(group: Document) -> Mark | None:
+def _mark(group: Document) -> SleepMark | None:
     return from_tags(group.get("tags") or {}, group["nodegroupArn"])
 
 

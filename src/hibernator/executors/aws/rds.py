@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 from hibernator.api.parameters import RdsParameters, RdsSelector
 from hibernator.api.planstatus import Rest
-from hibernator.decisions.sleepmark import Mark, from_tags, to_tags
+from hibernator.decisions.sleepmark import SleepMark, from_tags, to_tags
 from hibernator.executors.aws.account import (
     AwsAccount,
     AwsAccounts,
@@ -372,5 +372,5 @@ def _restore(kind: DatabaseKind, thing: Document) -> dict[str, Any]:
     return {"resourceId": thing[kind.resource_id], "engine": thing.get("Engine", "")}
 
 
-def _mark(kind: DatabaseKind, thing: Document) -> Mark | None:
+def _mark(kind: DatabaseKind, thing: Document) -> SleepMark | None:
     return from_tags(tags_of(thing, _TAGS), thing[kind.resource_id])

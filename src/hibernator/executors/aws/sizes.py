@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hibernator.decisions.hibernateplan_restore import Saving
-from hibernator.decisions.sleepmark import Mark
+from hibernator.decisions.sleepmark import SleepMark
 from hibernator.executors.aws.account import AwsAccount
 from hibernator.executors.protocol import ExecutorError
 
@@ -29,7 +29,7 @@ def saved_size(restore: Mapping[str, Any]) -> Size:
     return Size(int(restore["min"]), int(restore["max"]), int(restore["desired"]))
 
 
-def marked_size(mark: Mark | None) -> Size | None:
+def marked_size(mark: SleepMark | None) -> Size | None:
     """What it was by its mark, if that says so."""
     try:
         return saved_size(mark.was) if mark and mark.was else None

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, Protocol
 from hibernator.api.parameters import CloudSqlParameters
 from hibernator.api.planstatus import Rest
 from hibernator.decisions.hibernateplan_restore import Saving
-from hibernator.decisions.sleepmark import LABELS, POLICY, Mark, from_labels, to_labels
+from hibernator.decisions.sleepmark import LABELS, POLICY, SleepMark, from_labels, to_labels
 from hibernator.executors.cloudmarks import (
     LINGERS,
     check_may_wake,
@@ -195,11 +195,11 @@ def _id(found: Document) -> str:
     return f"{found.get('name')} {found.get('createTime', '')}"
 
 
-def _mark(found: Document) -> Mark | None:
+def _mark(found: Document) -> SleepMark | None:
     return from_labels(_labels(found), _id(found))
 
 
-def _restore(found: Document, mark: Mark | None = None) -> dict[str, Any]:
+def _restore(found: Document, mark: SleepMark | None = None) -> dict[str, Any]:
     """What it is now, or was by its mark."""
     was = mark.was if mark and mark.was else {POLICY: _policy(found)}
     return {POLICY: was[POLICY], "created": found.get("createTime", "")}

@@ -24,7 +24,7 @@ from hibernator.api.planstatus import Rest
 from hibernator.api.timewindowscaler_v1beta1 import share
 from hibernator.decisions.patched import is_patched
 from hibernator.decisions.scaling import Patch, level
-from hibernator.decisions.sleepmark import LABEL, Mark, asleep_at, is_usable, read_mark
+from hibernator.decisions.sleepmark import LABEL, SleepMark, asleep_at, is_usable, read_mark
 from hibernator.decisions.staying import EXCLUDE, problem, stay
 from hibernator.executors.connections import Clusters
 from hibernator.executors.insist import insist, typed
@@ -214,7 +214,7 @@ async def _sleepers(client: Client, namespace: str, kinds: Iterable[WorkloadKind
     return items
 
 
-def _marked(mark: Mark | None, key: str, job: Job, thing: Thing | None) -> Item | None:
+def _marked(mark: SleepMark | None, key: str, job: Job, thing: Thing | None) -> Item | None:
     """The item as its mark has it, if this plan has put it to sleep for this target."""
     if mark is None or mark.was is None or is_patched(mark.was):
         return None

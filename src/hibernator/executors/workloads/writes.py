@@ -25,7 +25,7 @@ from hibernator.decisions.scaling import (
     to_unpause,
     to_wake,
 )
-from hibernator.decisions.sleepmark import ASLEEP_AT, TRACE, Mark, read_mark
+from hibernator.decisions.sleepmark import ASLEEP_AT, TRACE, SleepMark, read_mark
 from hibernator.executors.protocol import Permanent
 from hibernator.executors.workloads.kinds import AnyObject, WorkloadKind, workload_kind, workload_of
 from hibernator.kube import errors
@@ -43,7 +43,7 @@ class Thing:
     uid: str
     workload: Workload
     keda: Keda | None
-    mark: Mark | None
+    mark: SleepMark | None
     trace: str
 
     @property
@@ -68,7 +68,7 @@ class Thing:
     def place(self) -> ObjectRef:
         return self.keda.place if self.keda else self.workload.place
 
-    def to_sleep(self, mark: Mark) -> Patch | None:
+    def to_sleep(self, mark: SleepMark) -> Patch | None:
         """None where it is asleep."""
         return to_sleep(self.workload, self.keda, mark)
 

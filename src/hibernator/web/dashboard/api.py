@@ -16,7 +16,7 @@ from hibernator import __version__
 from hibernator.api.meta import Model
 from hibernator.audit.database import AuditUnavailable
 from hibernator.decisions.hibernateplan_kept import KeptPlan
-from hibernator.kube.reading import AwayError
+from hibernator.kube.reading import ReadApiError
 from hibernator.web.dashboard.audit import Audits, ChainView, EventList
 from hibernator.web.dashboard.board import Board
 from hibernator.web.dashboard.exceptions import ExceptionList, Exceptions
@@ -81,7 +81,7 @@ class Api:
                 return _json(await call.handler(request, viewer(self._board.site, session, request)))
             except RefusedError as error:
                 return _json(Problem(error=error.page.words, fix=error.page.fix), error.status)
-            except (AuditUnavailable, AwayError) as error:
+            except (AuditUnavailable, ReadApiError) as error:
                 return _json(Problem(error=str(error)), 503)
 
         return endpoint

@@ -14,7 +14,7 @@ import msgspec
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.decisions.hibernateplan_kept import PATH, KeptPlan
 from hibernator.kube.clock import Clock
-from hibernator.kube.reading import AwayError
+from hibernator.kube.reading import ReadApiError
 from hibernator.kube.remote import Remote
 
 _KEPT: Final = 5.0  # seconds
@@ -27,7 +27,7 @@ class _Known:
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     version: str = ""  # of the plan that was asked about
     until: float = 0.0
-    answer: KeptPlan | AwayError = field(default_factory=KeptPlan)
+    answer: KeptPlan | ReadApiError = field(default_factory=KeptPlan)
 
 
 class RestoreData:
@@ -48,18 +48,18 @@ class RestoreData:
             if known.version != version or self._clock.monotonic() >= known.until:
                 known.answer = await self._asked(plan)
                 known.version, known.until = version, self._clock.monotonic() + _KEPT
-        if isinstance(known.answer, AwayError):
-            raise AwayError(str(known.answer))
+        if isinstance(known.answer, ReadApiError):
+            raise ReadApiError(str(known.answer))
         return known.answer
 
-    async def _asked(self, plan: HibernatePlan) -> KeptPlan | AwayError:
+    async def _asked(self, plan: HibernatePlan) -> KeptPlan | ReadApiError:
         path = PATH.format(namespace=plan.metadata.namespace, name=plan.metadata.name)
         try:
             async with asyncio.timeout(_PATIENCE):
                 return msgspec.json.decode(await self._operator.get(path, {}), type=KeptPlan)
         except TimeoutError:
-            return AwayError("The operator does not answer in time.")
-        except AwayError as error:
+            return ReadApiError("The operator does not answer in time.")
+        except ReadApiError as error:
             return error
         except (msgspec.DecodeError, RecursionError) as error:
-            return AwayError(f"The answer of the operator cannot be read: {error}.")
+            return ReadApiError(f"The answer of the operator cannot be read: {error}.")

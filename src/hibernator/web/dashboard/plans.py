@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute
 
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.decisions.hibernateplan_kept import KeptPlan
-from hibernator.kube.reading import AwayError
+from hibernator.kube.reading import ReadApiError
 from hibernator.web.dashboard.actions import offers, restore_command, typed
 from hibernator.web.dashboard.audit import events_of
 from hibernator.web.dashboard.board import Board
@@ -141,7 +141,7 @@ async def _kept(who: Viewer, plan: HibernatePlan) -> tuple[KeptPlan | None, str]
     """What restore data says, or why that is not known."""
     try:
         return await who.kept(plan), ""
-    except AwayError as error:
+    except ReadApiError as error:
         return None, str(error)
 
 

@@ -18,7 +18,7 @@ from hibernator.audit.database import AuditUnavailable
 from hibernator.audit.reading import PAGE, Filter, TrailReader
 from hibernator.audit.sleeps import ENDS, SLEPT, read_sleep
 from hibernator.decisions.prices import Prices
-from hibernator.decisions.savings import Amount, Place, Plan, Slept, Woke, count, spells
+from hibernator.decisions.savings import Amount, Plan, SavingKey, Slept, Woke, count, spells
 from hibernator.kube.clock import Clock
 from hibernator.schedule.zones import day_and_month
 from hibernator.web.dashboard.views import View
@@ -113,7 +113,7 @@ class Counted:
         )
         return day, month
 
-    def _worth(self, parts: Iterable[tuple[Place, Amount]]) -> Worth:
+    def _worth(self, parts: Iterable[tuple[SavingKey, Amount]]) -> Worth:
         total = Worth()
         for place, amount in parts:
             total += Worth(
