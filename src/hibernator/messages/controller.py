@@ -6,7 +6,7 @@ recorded (`records`), and the difference is sent.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, TypeVar
 
@@ -14,7 +14,6 @@ import structlog
 from msgspec import structs
 from whenever import Instant
 
-from hibernator.api.aianalysis import AIAnalysis
 from hibernator.api.approvaldelivery import DELIVERIES, ApprovalDelivery, SentMessage
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.meta import Object
@@ -30,7 +29,8 @@ from hibernator.kube.reconciler import Objects
 from hibernator.messages.channel import Channel, Letter
 from hibernator.messages.closing import closing_controller
 from hibernator.messages.conversation import Conversation, of_exception, of_remediation
-from hibernator.messages.facts import Facts, facts_of_exception, facts_of_remediation
+from hibernator.messages.facts import Facts
+from hibernator.messages.figuring import BY_PLAN, Figuring
 from hibernator.messages.links import url_of
 from hibernator.messages.records import BY_REQUEST, due, name_of, new_delivery, record_of
 from hibernator.messages.sending import Done, Sender, SendingMeans
@@ -39,7 +39,6 @@ from hibernator.messages.views import Message, post, view
 log = structlog.get_logger(__name__)
 T = TypeVar("T", bound=Object)
 
-BY_PLAN: Final = "plan"
 _BUDGET: Final = 5.0  # seconds of one look in one channel: the next one waits for no thousand people
 _MISSES: Final = 2
 
@@ -50,7 +49,7 @@ class Subject(Generic[T]):
 
     requests: Cache[T]
     about: Callable[[T], Conversation]
-    facts: Callable[[T], Facts]
+    facts: Callable[[T], Awaitable[Facts]]
 
 
 @dataclass(slots=True)
@@ -61,7 +60,7 @@ class Look(Generic[T]):
     request: T
     about: Conversation
     until: float  # what is not begun by then waits for the next look
-    facts: Facts | None = None
+    facts: Facts
     hashes: dict[Message, str] = field(default_factory=dict)  # most people are shown the same
     again: list[Instant] = field(default_factory=list)
     errors: list[Exception] = field(default_factory=list)
@@ -123,8 +122,12 @@ class Messenger(Generic[T]):
         self, channel: Channel, request: T, about: Conversation, messages: Iterable[Message]
     ) -> list[Instant]:
         """Send what is missing; when to look again at what is not sent yet."""
-        look = Look(channel, request, about, self._means.clock.monotonic() + _BUDGET)
-        waiting = iter(self._waiting(look, messages))
+        wanted = [one for one in messages if not self._is_settled(about, channel, one)]
+        if not wanted:
+            return []  # the most of all looks end here: nothing is worded for them
+        facts = await self._subject.facts(request)
+        look = Look(channel, request, about, self._means.clock.monotonic() + _BUDGET, facts)
+        waiting = iter(self._waiting(look, wanted))
         for one in waiting:
             await self._send(look, one)
             if look.is_over or not look.misses:
@@ -149,13 +152,20 @@ class Messenger(Generic[T]):
         channel = look.channel
         delivery = self._held_of(look.about, message.recipient)
         record = record_of(delivery, channel.name, message.topic) if delivery else None
-        if _is_settled(message, record, channel):
-            return False  # the most of all looks end here: nothing is worded for them
         content = self._content(look, message)
         when = due(record, channel, content, self._means.clock.now(), is_open=message.is_open)
         if when.at:
             look.again.append(when.at)
         return when.now
+
+    def _is_settled(self, about: Conversation, channel: Channel, message: Message) -> bool:
+        """Whether there is nothing to send, whatever it says."""
+        delivery = self._held_of(about, message.recipient)
+        record = record_of(delivery, channel.name, message.topic) if delivery else None
+        if not channel.edits:
+            return not message.is_open or bool(record and record.sent_at)
+        is_kept = message.topic == "asked" and not message.is_open
+        return is_kept and record is None
 
     def _content(self, look: Look[T], message: Message) -> str:
         """The hash of all that it says."""
@@ -205,8 +215,7 @@ class Messenger(Generic[T]):
         return channel.turn(message.recipient, about.metadata.uid, is_edit=is_edit)
 
     def _letter(self, look: Look[T], message: Message, delivery: ApprovalDelivery | None) -> Letter:
-        about = look.about
-        facts = look.facts = look.facts or self._subject.facts(look.request)
+        about, facts = look.about, look.facts
         return Letter(
             recipient=message.recipient,
             topic=message.topic,
@@ -234,14 +243,6 @@ class Messenger(Generic[T]):
         return made
 
 
-def _is_settled(message: Message, record: SentMessage | None, channel: Channel) -> bool:
-    """Whether there is nothing to send, whatever it says."""
-    if not channel.edits:
-        return not message.is_open or bool(record and record.sent_at)
-    is_kept = message.topic == "asked" and not message.is_open
-    return is_kept and record is None
-
-
 def _first(delivery: ApprovalDelivery | None, channel: Channel) -> str:
     """The id of what this person was asked."""
     record = record_of(delivery, channel.name, "asked") if delivery else None
@@ -253,25 +254,18 @@ def message_controllers(
     exceptions: Cache[ScheduleException],
     plans: Cache[HibernatePlan],
     requests: Cache[RemediationApprovalRequest],
-    analyses: Cache[AIAnalysis],
+    figuring: Figuring,
     people: Sequence[Cache[Any]],
 ) -> Iterator[Controller]:
     """One controller for each kind of request; `people` are the caches that the directory is read from."""
     deliveries = deliveries_of(means.caches)
-
-    def of_plan(exception: ScheduleException) -> Facts:
-        metadata = exception.metadata
-        plan = plans.get(metadata.namespace, exception.spec.plan_ref.name)
-        return facts_of_exception(exception, plan, exceptions.find(BY_PLAN, plan_key(exception)))
-
-    def analysis_of(request: RemediationApprovalRequest) -> AIAnalysis | None:
-        return analyses.get(request.metadata.namespace, request.spec.ai_analysis_ref.name)
-
-    of_exceptions = Subject(exceptions, lambda one: of_exception(one, means.people.directory()), of_plan)
+    of_exceptions = Subject(
+        exceptions, lambda one: of_exception(one, means.people.directory()), figuring.facts
+    )
     of_remediations = Subject(
         requests,
-        lambda one: of_remediation(one, analysis_of(one), means.people.directory()),
-        lambda one: facts_of_remediation(one, analysis_of(one)),
+        lambda one: of_remediation(one, figuring.analysis_of(one), means.people.directory()),
+        figuring.facts,
     )
 
     def open_of(plan: str) -> Iterator[Key]:

@@ -19,10 +19,10 @@ from hibernator.approvals.people import People, read_naming
 from hibernator.approvals.policies import PolicyCaches
 from hibernator.decisions.journal import created_at
 from hibernator.decisions.planrequest import carried_out
-from hibernator.decisions.scheduleexception_line import plan_key
 from hibernator.kube.cache import Cache, Caches
-from hibernator.messages.controller import BY_PLAN, deliveries_of, exceptions_of
-from hibernator.messages.facts import Facts, facts_of_exception, facts_of_remediation
+from hibernator.messages.controller import deliveries_of, exceptions_of
+from hibernator.messages.facts import Facts
+from hibernator.messages.figuring import BY_PLAN, Figuring
 from hibernator.messages.records import BY_REQUEST
 from hibernator.settings import SettingsError
 from hibernator.web.settings import Settings
@@ -43,6 +43,7 @@ class Cases:
     deliveries: Cache[ApprovalDelivery]
     scalers: Cache[TimeWindowScaler]
     plan_requests: Cache[PlanRequest]
+    figuring: Figuring
     people: People
     policies: PolicyCaches
     maps: tuple[Cache[Any], ...]  # what people are known from
@@ -64,15 +65,17 @@ class Cases:
         exceptions, approvals = exceptions_of(caches), caches.of(APPROVAL_REQUESTS)
         exceptions.index(BY_UID, _uid)
         approvals.index(BY_UID, _uid)
+        plans, analyses = caches.of(PLANS), caches.of(ANALYSES)
         found = cls(
             exceptions,
-            caches.of(PLANS),
+            plans,
             approvals,
             caches.of(REMEDIATIONS),
-            caches.of(ANALYSES),
+            analyses,
             deliveries_of(caches),
             caches.of(SCALERS),
             _plan_requests(caches),
+            Figuring(exceptions, plans, analyses),
             People(naming, roles, emails),
             PolicyCaches(caches, home),
             (roles, emails) if emails is not None else (roles,),
@@ -105,14 +108,11 @@ class Cases:
         return tuple(sorted(found, key=lambda one: created_at(one.metadata), reverse=True))
 
     def analysis_of(self, request: RemediationApprovalRequest) -> AIAnalysis | None:
-        return self.analyses.get(request.metadata.namespace, request.spec.ai_analysis_ref.name)
+        return self.figuring.analysis_of(request)
 
-    def facts(self, case: Case) -> Facts:
+    async def facts(self, case: Case) -> Facts:
         """What a request says, for whichever door shows it."""
-        if isinstance(case, RemediationApprovalRequest):
-            return facts_of_remediation(case, self.analysis_of(case))
-        plan = self.plans.get(case.metadata.namespace, case.spec.plan_ref.name)
-        return facts_of_exception(case, plan, self.exceptions.find(BY_PLAN, plan_key(case)))
+        return await self.figuring.facts(case)
 
     async def until(self, uid: str, fact: Callable[[Case], bool], seconds: float) -> Case | None:
         """The request, as soon as this is true of it; None where it is not within so many seconds."""

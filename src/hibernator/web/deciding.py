@@ -24,6 +24,13 @@ def kind_of(case: Case) -> Kind[Any]:
     return APPROVAL_REQUESTS if isinstance(case, RemediationApprovalRequest) else EXCEPTIONS
 
 
+def matter_of(case: Case) -> Matter:
+    """What a decision is bound to."""
+    if isinstance(case, RemediationApprovalRequest):
+        return remediation.matter_of(case)
+    return decision.matter_of(case)
+
+
 def counting(site: Site) -> Counting:
     return Counting(
         directory=site.cases.people.directory(),

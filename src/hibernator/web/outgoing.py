@@ -61,6 +61,6 @@ def outgoing(
         exceptions=cases.exceptions,
         plans=cases.plans,
         requests=cases.approvals,
-        analyses=cases.analyses,
+        figuring=cases.figuring,
         people=cases.maps,
     )

@@ -135,8 +135,8 @@ class Requests:
         return self._site.pages.show(request, "message.html", page=page)
 
     def _link(self, case: Case, token: str) -> Checked:
-        cases, now = self._site.cases, self._site.clock.now()
-        return check(token, cases.sent_about(case.metadata.uid), self._site.cases.facts(case).spec_hash, now)
+        sent = self._site.cases.sent_about(case.metadata.uid)
+        return check(token, sent, deciding.matter_of(case).spec_hash, self._site.clock.now())
 
     def _checked(self, path: str, case: Case, reader: Reader, token: str) -> Validity:
         """Whether the token of a link holds; RefusedError where it was made for another person."""
@@ -203,7 +203,7 @@ class Requests:
         note: Note | None = None,
         status: int = 200,
     ) -> Response:
-        facts = self._site.cases.facts(case)
+        facts = await self._site.cases.facts(case)
         now, user = self._site.clock.now(), reader.person.user
         if note is None:
             note = (

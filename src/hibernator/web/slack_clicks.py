@@ -128,7 +128,7 @@ class Clicks:
 
     async def _ask_why(self, payload: dict[str, Any], origin: Origin, case: Case) -> None:
         state = msgspec.json.encode(origin).decode()
-        view = modal(self._site.cases.facts(case), state)
+        view = modal(await self._site.cases.facts(case), state)
         try:
             given = {"trigger_id": payload.get("trigger_id", ""), "view": view}
             await self._api.call("views.open", given, patience=_TRIGGER)

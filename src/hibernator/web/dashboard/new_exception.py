@@ -17,7 +17,7 @@ from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.approvals.policies import is_for_all
 from hibernator.decisions.person import mailbox
-from hibernator.messages.controller import BY_PLAN
+from hibernator.messages.figuring import BY_PLAN
 from hibernator.pictures.pairs import Pairs, legend, pairs
 from hibernator.schedule.errors import FORMS
 from hibernator.web.dashboard import filing

@@ -110,7 +110,7 @@ class Overviews:
             lanes=sums.lanes,
             start=sums.start,
             whole=sums.shares,
-            cards=who.cards(mine[:_WAITING]),
+            cards=await who.cards(mine[:_WAITING]),
             more=max(0, len(mine) - _WAITING),
             local=local,
         )

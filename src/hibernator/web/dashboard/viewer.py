@@ -97,8 +97,8 @@ class Viewer:
         found: tuple[Case, ...] = (*cases.exceptions.values(), *cases.approvals.values())
         return sorted(waiting(found, self.person, self.directory, now), key=_urgency)
 
-    def cards(self, cases: Iterable[Case]) -> list[Facts]:
-        return [self.site.cases.facts(one) for one in list(cases)[:MOST_WAITING]]
+    async def cards(self, cases: Iterable[Case]) -> list[Facts]:
+        return [await self.site.cases.facts(one) for one in list(cases)[:MOST_WAITING]]
 
     async def _listed(self, kind: Kind[Any], cache: Cache[T]) -> list[T]:
         seen = await self._namespaces(kind, cache)
