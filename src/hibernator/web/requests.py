@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from hibernator.api.hibernateplan import PLANS
 from hibernator.api.people import KnownBy
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
 from hibernator.approvals import decision, remediation
@@ -242,6 +243,7 @@ class Requests:
             now=now,
             waiting_count=len(viewer(self._site, reader.session, request).waiting()),
             story=await self._story(reader.session, case),
+            plan_page=await self._plan_page(reader.session, case),
         )
 
     async def _story(self, session: Session, case: Case) -> str:
@@ -252,6 +254,15 @@ class Requests:
         if not await self._site.seeing.namespaces(session.identity, kind, [found.namespace]):
             return ""
         return address(AUDIT, {}, {"kind": kind.kind, "namespace": found.namespace, "name": found.name})
+
+    async def _plan_page(self, session: Session, case: Case) -> str:
+        """Where the plan of an exception is shown; nowhere for who may not see it."""
+        if isinstance(case, RemediationApprovalRequest):
+            return ""
+        namespace, name = case.metadata.namespace, case.spec.plan_ref.name
+        is_there = self._site.cases.plans.get(namespace, name)
+        seen = is_there and await self._site.seeing.sees(session.identity, PLANS, namespace, name)
+        return f"/plans/{namespace}/{name}" if seen else ""
 
     async def _log_in_first(self, request: Request, session: Session | None) -> Response:
         """Nothing is decided; what was typed goes along and is there again after the log-in."""

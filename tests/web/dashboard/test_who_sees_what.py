@@ -108,7 +108,10 @@ async def test_a_request_leads_to_its_whole_story(scene: Showing) -> None:
         story = (await browser.get(link[1].replace("&amp;", "&"))).text
         assert "scheduleexception.requested" in story
         assert f"by {ALICE}" in story
-    assert "The whole story" not in (await opened(scene, BOB, path)).text  # asked, but no auditor
+    assert f'href="/plans/{scene.namespace}/shop-nights"' in (await opened(scene, ALICE, path)).text
+    asked = await opened(scene, BOB, path)  # but no auditor
+    assert "The whole story" not in asked.text
+    assert "/plans/" not in asked.text
 
 
 async def test_who_may_see_exceptions_reads_a_request_but_cannot_decide_it(scene: Showing) -> None:

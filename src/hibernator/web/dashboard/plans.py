@@ -112,7 +112,8 @@ class Plans:
         if resource := resource_of(plan, exceptions):
             drawn = await asyncio.to_thread(weeks, resource, now)
             picture = Markup(drawn)  # noqa: S704  drawn by us, with all texts escaped
-        view = plan_view(plan, exceptions, self._board.lanes.day(plan, exceptions, now), now)
+        lanes, start = self._board.lanes, lane_start(now)
+        view = plan_view(plan, exceptions, lanes.day(plan, exceptions, now), now)
         kept, away = await _kept(who, plan)
         response = self._board.show(
             request,
@@ -122,6 +123,8 @@ class Plans:
             topics="plans exceptions requests",
             view=view,
             picture=picture,
+            lane=pieces(lanes.day(plan, exceptions, start), start),
+            start=start,
             events=await events_of(who, PLANS, plan.metadata.namespace, plan.metadata.name),
             has_trail=self._board.site.trail is not None,
             kept=kept,
