@@ -123,7 +123,7 @@ async def test_who_may_see_exceptions_reads_a_request_but_cannot_decide_it(scene
 async def test_all_that_waits_for_people_is_listed_on_the_first_page(scene: Showing) -> None:
     """The number above the list counts remediations, too."""
     home = await opened(scene, ALICE, "/")
-    waiting = home.text.split("What waits for people")[1]
+    waiting = home.text.split("What waits for other people")[1]
     for name in (scene.names["asked"], scene.names["remedy"]):
         assert f">{scene.namespace}/{name}</a>" in waiting
 
