@@ -62,6 +62,8 @@ def test_a_policy_asks_for_its_people_besides_those_of_the_analysis() -> None:
         ("owner", "owners", 1)
     ]
     assert "Waits for the approval of owner by ExceptionPolicy owners." in found.status.message
+    counted = look(said(found, "Approved", "bob"), policy("owners", **OWNER))
+    assert (counted.after, [one.reason for one in counted.notices]) == (0.0, ["ApprovalCounted"])
     one = after(said(found, "Approved", "bob"), policy("owners", **OWNER))
     assert (one.status.decision, [yes.approved_by for yes in one.status.approvals]) == ("", ["bob"])
     assert not one.status.decided_by

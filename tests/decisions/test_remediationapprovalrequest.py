@@ -199,6 +199,7 @@ def test_the_second_level_is_asked_after_its_part_of_the_time() -> None:
     early = asked(found)
     assert early.status
     assert (early.after, early.status.escalated_at) == (300.0, None)
+    assert [tell.reason for tell in early.notices] == ["Waiting"]
     assert "for one of bob@company.com, sre." in early.status.message
     due = Instant("2026-03-02T08:10:00Z")
     decision = asked(replace(found, status=early.status), due)
@@ -207,6 +208,7 @@ def test_the_second_level_is_asked_after_its_part_of_the_time() -> None:
     assert "for one of bob@company.com, sre, lead." in decision.status.message
     assert [tell.reason for tell in decision.notices] == ["Escalated"]
     assert decision.after == 300.0
+    assert asked(replace(found, status=decision.status), due).notices == ()
 
 
 def test_who_set_the_deadline_is_written_down() -> None:

@@ -155,6 +155,13 @@ def test_the_impact_is_told_in_hours(spec: dict[str, Any], gained: float, lost: 
     assert found.workloads is None
 
 
+def test_the_last_impact_stays_in_the_status_where_none_can_be_computed() -> None:
+    known = impact(PLAN, exception())
+    found = after(exception(), impact=known)
+    assert found.status.impact == known
+    assert after(found, plan=None).status.impact == known
+
+
 def test_the_impact_is_what_it_changes_beside_the_others_in_force() -> None:
     """Ten hours of each Thursday night that another one keeps awake already are not lost once more."""
     night = [{"start": "20:00", "end": "06:00", "daysOfWeek": ["THU"]}]

@@ -22,7 +22,8 @@ def test_under_an_hpa_its_minimum_is_moved_instead_of_the_replicas() -> None:
     ]
     settled = decide(seen(deployment(7), {"effectiveReplicas": 5}, autoscaler=hpa(5, 10)), MONDAY_10)
     assert condition(settled, "Ready").status == "True"
-    assert condition(settled, "Autoscaled").reason == "HorizontalPodAutoscaler"
+    autoscaled = condition(settled, "Autoscaled")
+    assert (autoscaled.status, autoscaled.reason) == ("True", "HorizontalPodAutoscaler")
 
 
 def test_an_hpa_whose_maximum_is_too_low_is_filled_up_and_the_condition_says_so() -> None:
@@ -47,6 +48,10 @@ def test_a_keda_scaled_object_is_paused_at_the_number() -> None:
     keda = Keda(place=place("scaledobjects.keda.sh"), paused_at=None)
     decision = decide(seen(deployment(2), autoscaler=keda), MONDAY_10)
     assert bodies(decision) == [{"metadata": {"annotations": {"autoscaling.keda.sh/paused-replicas": "5"}}}]
+    paused = Keda(place=place("scaledobjects.keda.sh"), paused_at=5)
+    settled = decide(seen(deployment(5), {"effectiveReplicas": 5}, autoscaler=paused), MONDAY_10)
+    autoscaled = condition(settled, "Autoscaled")
+    assert (autoscaled.status, autoscaled.reason) == ("True", "ScaledObject")
 
 
 def test_a_daemon_set_sleeps_by_a_selector_and_wakes_by_taking_it_away() -> None:
