@@ -172,7 +172,7 @@ def verify(
         with progress() as advance:
             return await walk(opened, known=asked.promises, keys=asked.keys, progress=advance)
 
-    audit_proof.tell(ask(database, check, file=database_file), asked, context.obj)
+    audit_proof.show(ask(database, check, file=database_file), asked, context.obj)
 
 
 @app.command()

@@ -56,7 +56,7 @@ def public_key_in(file: Path) -> Ed25519PublicKey:
         ) from error
 
 
-def tell(verdict: Verification, asked: Evidence, now: Instant | None) -> None:
+def show(verdict: Verification, asked: Evidence, now: Instant | None) -> None:
     """Say what was found, and end with the code for it."""
     first, last = verdict.start.sequence + 1, verdict.end.sequence
     fits = f"Events {first} to {last} fit." if last >= first else ""

@@ -52,7 +52,7 @@ def show_list(
             watching = _Watching(kind, table, listing.output, lets)
             watching.begin(found)
             cache = Cache(session.client, kind, where, label_selector=listing.selector)
-            cache.on_change(watching.tell)
+            cache.on_change(watching.show)
             await cache.run()
         which = f"{kind.kind} that fits" if there or listing.selector else kind.kind
         return (
@@ -99,7 +99,7 @@ class _Watching(Generic[T]):
         for one in found:
             self._print(one)
 
-    def tell(self, old: T | None, new: T | None) -> None:
+    def show(self, old: T | None, new: T | None) -> None:
         """Print what is there now; what is gone, or no longer wanted, once more as it was at the end."""
         one = new or old
         if one is None:

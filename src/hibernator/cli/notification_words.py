@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hibernator.api.hibernatenotification import HibernateNotification, SinkStatus
-from hibernator.cli.output import Column, aged, moment
+from hibernator.cli.output import Column, aged, condition_lines, moment
 from hibernator.decisions.conditions import find
 
 
@@ -34,9 +34,7 @@ def described(one: HibernateNotification) -> Iterator[str]:
     yield f"  {'selects':<13} {plans}"
     for sink in status.sink_statuses:
         yield from _sink(sink)
-    for condition in status.conditions:
-        words = f": {condition.message}" if condition.message else ""
-        yield f"  {condition.type} is {condition.status} ({condition.reason}){words}"
+    yield from condition_lines(status.conditions)
 
 
 def _sink(sink: SinkStatus) -> Iterator[str]:

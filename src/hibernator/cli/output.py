@@ -1,6 +1,6 @@
 """Lists of objects as kubectl shows them: a table for people, `-o json|yaml|name|wide` for the rest."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -8,7 +8,7 @@ import msgspec
 import typer
 
 from hibernator.api.kind import Kind
-from hibernator.api.meta import Object
+from hibernator.api.meta import Condition, Object
 from hibernator.cli.options import Output
 
 if TYPE_CHECKING:
@@ -22,6 +22,12 @@ class Column(NamedTuple, Generic[T]):
     value: Callable[[T], str]
     wide: bool = False
     basis: Callable[[T], object] | None = None  # of what changes by itself as time passes: what it is made of
+
+
+def condition_lines(conditions: Iterable[Condition]) -> Iterator[str]:
+    for one in conditions:
+        words = f": {one.message}" if one.message else ""
+        yield f"  {one.type} is {one.status} ({one.reason}){words}"
 
 
 def aged() -> Column[Any]:

@@ -12,7 +12,7 @@ from hibernator.api.core import CONFIG_MAPS, EVENTS
 from hibernator.api.hibernateplan import HibernatePlan
 from hibernator.api.planstatus import OperationResult
 from hibernator.cli.options import Output
-from hibernator.cli.output import Column, aged, distanced, moment
+from hibernator.cli.output import Column, aged, condition_lines, distanced, moment
 from hibernator.decisions.conditions import find
 from hibernator.decisions.hibernateplan_restore import LABEL, PLAN_LABEL, Entry, read
 from hibernator.decisions.hibernateplan_status import saved_by
@@ -48,9 +48,7 @@ def _describe(plan: HibernatePlan, now: Instant) -> Iterator[str]:
     for cycle in reversed(status.history):
         slept, woke = _result("sleep", cycle.sleep, when), _result("wake", cycle.wake, when)
         yield f"  cycle {cycle.cycle:<6} {slept}; {woke}"
-    for condition in status.conditions:
-        words = f": {condition.message}" if condition.message else ""
-        yield f"  {condition.type} is {condition.status} ({condition.reason}){words}"
+    yield from condition_lines(status.conditions)
 
 
 def _result(what: str, result: OperationResult | None, when: Callable[[datetime], str]) -> str:

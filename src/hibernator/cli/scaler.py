@@ -45,7 +45,7 @@ def describe(name: Name, place: ClusterOptions) -> None:
     For example: `hibernator scaler describe office-hours -n shop`
     """
     from hibernator.api.timewindowscaler import SCALERS
-    from hibernator.cli.output import distanced
+    from hibernator.cli.output import condition_lines, distanced
     from hibernator.cli.scaler_list import number
     from hibernator.kube.clustertime import now
 
@@ -69,9 +69,8 @@ def describe(name: Name, place: ClusterOptions) -> None:
     for title, value in facts:
         if value:
             typer.echo(f"  {title:<12} {value}")
-    for condition in status.conditions:
-        words = f": {condition.message}" if condition.message else ""
-        typer.echo(f"  {condition.type} is {condition.status} ({condition.reason}){words}")
+    for line in condition_lines(status.conditions):
+        typer.echo(line)
 
 
 @app.command()

@@ -340,7 +340,7 @@ def plan_controller(means: Means, *, registry: Registry, strays: Strays) -> Cont
         ],
     )
     strays.kept = reconciler.kept
-    strays.tell(controller.queue.add)
+    strays.on_found(controller.queue.add)
     return controller
 
 

@@ -115,11 +115,11 @@ class Measurements:
         self._readings: dict[Key, Reading] = {}
         self._failures: Counter[Key] = Counter()
         self._ask: Callable[[Key], None] = lambda _key: None
-        self._tell: Callable[[Key], None] = lambda _key: None
+        self._notify: Callable[[Key], None] = lambda _key: None
 
-    def connect(self, *, ask: Callable[[Key], None], tell: Callable[[Key], None]) -> None:
+    def connect(self, *, ask: Callable[[Key], None], notify: Callable[[Key], None]) -> None:
         """Set how a number is read, and what to call when there is a new one."""
-        self._ask, self._tell = ask, tell
+        self._ask, self._notify = ask, notify
 
     def latest(self, key: Key, query: PrometheusQuery) -> Reading | None:
         """The last reading for a scaler, which is read again from now on; None until there is one."""
@@ -146,7 +146,7 @@ class Measurements:
         changed = self._readings.get(key) != reading
         self._readings[key] = reading
         if changed:
-            self._tell(key)
+            self._notify(key)
         return Result(self._pause(key, reading))
 
     async def _read(self, query: PrometheusQuery) -> Reading:

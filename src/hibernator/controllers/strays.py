@@ -261,7 +261,7 @@ class Strays:
         keys = (Key(one.metadata.namespace, one.metadata.name) for one in self._plans.values())
         return frozenset(key for key in keys if self.kept(key) is not None)
 
-    def tell(self, found: Callable[[Key], object]) -> None:
+    def on_found(self, found: Callable[[Key], object]) -> None:
         """Call this with every plan that has something to do about what was found."""
         self.found = self._staying.found = found
 
@@ -295,7 +295,7 @@ class Strays:
             elif one.asleep and (one.mark.plan, one.item.key) not in named:
                 left.append(one)
         swept.orphans += [one.mark.plan for one in left]
-        self.left.tell(left)
+        self.left.report(left)
 
     def _at_cloud(self, job: Job, item: Item) -> Stray:
         wake, saved = self._registry[job.target.type].wake, Saved(key=item.key, restore=item.restore or {})

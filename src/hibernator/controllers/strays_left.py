@@ -80,12 +80,12 @@ class LeftAtClouds:
         self._seen: dict[tuple[Name, str], tuple[Marked, ...]] = {}
         # Rights that an account does not give: to ask for them each time would look like an attack.
         self._refused: set[tuple[str, int, str]] = set()
-        self._told: dict[Name, tuple[Stray, ...]] | None = None
+        self._reported: dict[Name, tuple[Stray, ...]] | None = None
         self.changed: Callable[[Name], object] = lambda _name: None
 
     def at(self, kind: str, namespace: str, name: str) -> tuple[Stray, ...] | None:
         """What the status of a connector shows; None before the first look."""
-        return None if self._told is None else self._told.get((kind, namespace, name), ())
+        return None if self._reported is None else self._reported.get((kind, namespace, name), ())
 
     def looks(self) -> Iterator[Awaitable[None]]:
         """One for each connector and type, to be awaited as many at a time as is seemly."""
@@ -102,13 +102,13 @@ class LeftAtClouds:
                     once.add((type_, one.mark.item))
                     yield CloudStray(at, type_, one.item, one.mark, one.asleep)
 
-    def tell(self, left: Iterable[CloudStray]) -> None:
+    def report(self, left: Iterable[CloudStray]) -> None:
         """Let the connectors say what was left where they lead."""
         by: dict[Name, list[Stray]] = {}
         for one in left:
             by.setdefault(one.at, []).append(one.shown)
-        before, now = self._told, {at: _first(strays) for at, strays in by.items()}
-        self._told = now
+        before, now = self._reported, {at: _first(strays) for at, strays in by.items()}
+        self._reported = now
         if before is None:  # what the last process has written may be over
             names = {at for (at, _), _ in self._places()}
         else:

@@ -245,7 +245,7 @@ def scaler_controllers(
     )
     means.days_off.on_change(holidays_changed)
     reading = measurement_controller(measurements, means.clock, means.metrics)
-    measurements.connect(ask=reading.queue.add, tell=controller.queue.add)
+    measurements.connect(ask=reading.queue.add, notify=controller.queue.add)
     return controller, reading
 
 

@@ -95,12 +95,12 @@ def _go_mod(modules: Sequence[Module], theirs: Sequence[_GoMod]) -> str:
 
 
 def _fetching(go: Go, module: Module, step: Step, *arguments: str, cwd: Path) -> str:
-    def heard(line: str) -> None:
+    def show_line(line: str) -> None:
         if line.startswith("go: downloading "):
             step.detail(line.removeprefix("go: "))
 
     try:
-        return go.run(*arguments, cwd=cwd, on_line=heard)
+        return go.run(*arguments, cwd=cwd, on_line=show_line)
     except GoError as error:
         raise FetchError(f"{module.path} {module.version} could not be fetched: {_cause(error)}") from None
 
@@ -183,7 +183,7 @@ def build_module(
 def _build_binary(go: Go, module: Module, package: str, target: Path, step: Step, total: int) -> None:
     compiled = 0
 
-    def heard(line: str) -> None:
+    def show_line(line: str) -> None:
         nonlocal compiled
         if line and " " not in line:  # `go build -v` names each package that it compiles
             compiled += 1
@@ -195,7 +195,7 @@ def _build_binary(go: Go, module: Module, package: str, target: Path, step: Step
     step.detail("compiling")
     try:
         arguments = ("-v", *module.tag_flags, "-ldflags", flags, "-o", str(target), package)
-        go.run("build", *arguments, cwd=target.parent, on_line=heard)
+        go.run("build", *arguments, cwd=target.parent, on_line=show_line)
     except GoError as error:
         raise ControlPlaneError(f"{target.name} could not be built.", hint=str(error)) from None
 

@@ -92,12 +92,12 @@ def marking(key: str, *, again: bool = False) -> Iterator[None]:
     try:
         yield
     except Permanent as error:
-        tell_unmarked(key, error)
+        warn_unmarked(key, error)
     except (Retryable, Throttled) as error:
         if not again:
             raise
         log.info("mark is not removed yet", item=key, why=str(error))
 
 
-def tell_unmarked(key: str, error: ExecutorError) -> None:
+def warn_unmarked(key: str, error: ExecutorError) -> None:
     log.warning("mark could not be written; restore data is the only copy", item=key, why=str(error))

@@ -122,7 +122,7 @@ class _LoopTimer:
             self._handle = self._loop.call_later(min(remaining, _LONGEST_WAIT), self._step)
 
 
-async def tell_when_set(clock: Clock, tell: Callable[[], object], *, every: float = _BETWEEN_LOOKS) -> None:
+async def call_when_set(clock: Clock, tell: Callable[[], object], *, every: float = _BETWEEN_LOOKS) -> None:
     """Call back whenever someone has set the clock, or it went wrong by so much little by little.
 
     Waits are counted in seconds that pass. What waits for a time of day must then count again, or is late

@@ -72,7 +72,7 @@ class Look(Generic[T]):
         if done.again:
             self.again.append(done.again)
         self.misses = self.misses + 1 if done.everyone else 0
-        self.is_over = self.is_over or done.told or self.misses >= _MISSES
+        self.is_over = self.is_over or done.names_pause or self.misses >= _MISSES
 
 
 class Messenger(Generic[T]):

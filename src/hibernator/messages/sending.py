@@ -1,4 +1,4 @@
-"""Store, send, record: in this order, so that a process that dies in between costs a second mail at most.
+"""Store, send, record: in this order, so that a crash in between sends one message twice at most.
 
 A replica that finds a message that was stored and never recorded as sent sends it again, under the same id.
 """
@@ -66,7 +66,7 @@ class Done:
     why: str = ""
     again: Instant | None = None
     everyone: bool = False  # whether the channel takes nothing at all now
-    told: bool = False  # whether it says itself how long that lasts
+    names_pause: bool = False  # whether the channel says how long that lasts
     is_there: bool = False  # whether only a change was refused of what was sent before
     id: str = ""  # under which it is there
     reason: str = ""  # of the condition, where it is for an administrator to mend
@@ -105,7 +105,7 @@ class Sender:
         await self._record(delivery, structs.replace(record, id=done.id or record.id), done)
         # What stops everybody is one alert and no flood of events; one request says what is to be mended.
         if done.why and (done.reason or not done.everyone):
-            self._tell(request, letter, done)
+            self._notify(request, letter, done)
         self._means.metrics.count(MESSAGES, channel.name, topic, done.result)
         facts = {"channel": channel.name, "topic": topic, "result": done.result, "request": letter.facts.uid}
         if done.why:
@@ -128,8 +128,14 @@ class Sender:
         except AwayError as error:
             wait = error.after or backoff(record.attempts - 1, first=FIRST_WAIT, longest=LONGEST_WAIT)
             again = self._means.clock.now().add(seconds=wait)
-            told = error.everyone and error.after is not None
-            return Done("delayed", str(error), again, everyone=error.everyone, told=told, reason=error.reason)
+            return Done(
+                "delayed",
+                str(error),
+                again,
+                everyone=error.everyone,
+                names_pause=error.everyone and error.after is not None,
+                reason=error.reason,
+            )
         return Done("sent", id=message_id)
 
     async def _record(self, delivery: ApprovalDelivery, record: SentMessage, done: Done) -> None:
@@ -142,8 +148,8 @@ class Sender:
         matter = Matter(metadata.name, metadata.namespace, metadata.uid)
         self._deliveries.wrote(await write(self._means.client, DELIVERIES, matter, change, seen=delivery))
 
-    def _tell(self, request: Object, letter: Letter, done: Done) -> None:
-        """As an event on the request, where who asked and who administers will look."""
+    def _notify(self, request: Object, letter: Letter, done: Done) -> None:
+        """By an Event of the request, which its requester and administrators can see."""
         reason = done.reason or ("MessageRefused" if done.result == "refused" else "MessageDelayed")
         later = "; it is tried again" if done.again else ""
         message = f"The message to {letter.recipient} ({letter.topic}) was not sent: {done.why}{later}."

@@ -70,10 +70,8 @@ class CourierMeans:
 class Memory:
     """What one process knows of a sink besides the status."""
 
-    sent: tuple[str, str] = (
-        "",
-        "",
-    )  # the id of a parcel that was taken, and its thread, until it is recorded
+    # The id of a parcel that was taken, and its thread, until it is recorded.
+    sent: tuple[str, str] = ("", "")
     scanned: int = 0  # up to where the trail has nothing to send
     waiting_since: float = 0.0  # seconds since the epoch; 0 while nothing waits
 
@@ -176,9 +174,8 @@ class Courier:
     async def _from_the_trail(
         self, status: SinkStatus, now: Instant, urgent: Sequence[str] | None, over: Instant | None
     ) -> Step:
-        cursor = max(
-            status.cursor or 0, min(self._memory.scanned, self._head)
-        )  # the trail may be another one
+        # Not behind the head: the trail may be another one.
+        cursor = max(status.cursor or 0, min(self._memory.scanned, self._head))
         within = duration(self._scope.notification.spec.group_within)
         many = within or urgent is not None
         found, scanned = await self._read(cursor, MOST_IN_GROUP + 1 if many else 1)

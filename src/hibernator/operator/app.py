@@ -44,7 +44,7 @@ from hibernator.executors.connectors import Connectors
 from hibernator.executors.registry import executors
 from hibernator.kube.cache import Caches
 from hibernator.kube.client import Client
-from hibernator.kube.clock import Clock, SystemClock, tell_when_set
+from hibernator.kube.clock import Clock, SystemClock, call_when_set
 from hibernator.kube.controller import Controller
 from hibernator.kube.credentials import Credentials
 from hibernator.kube.election import ApiLeases, Elector, new_identity
@@ -109,7 +109,7 @@ async def operator(
         host, _, port = settings.listen.rpartition(":")
         server = Server(health.app(), host=host, port=int(port))
         manager.add("health and metrics", server.run)
-        manager.add("time of day", lambda: tell_when_set(clock, manager.look_at_all))
+        manager.add("time of day", lambda: call_when_set(clock, manager.look_at_all))
         await stack.enter_async_context(database)
         signs = _signer(settings)
         audit_metrics = AuditMetrics(metrics)

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 from hibernator.audit.reading import TrailReader
 from hibernator.kube.cache import Caches
 from hibernator.kube.client import Client
-from hibernator.kube.clock import Clock, SystemClock, tell_when_set
+from hibernator.kube.clock import Clock, SystemClock, call_when_set
 from hibernator.kube.credentials import Credentials
 from hibernator.kube.election import ApiLeases, Elector, new_identity
 from hibernator.kube.events import Recorder
@@ -108,7 +108,7 @@ async def web(
         recorder = Recorder(client, clock, metrics, instance=identity)
         health = Health(metrics)
         manager = Manager(health, elector=elector, recorder=recorder)
-        manager.add("time of day", lambda: tell_when_set(clock, manager.look_at_all))
+        manager.add("time of day", lambda: call_when_set(clock, manager.look_at_all))
         caches = Caches(client, metrics, settings.watch_namespace)
         cases = Cases.of(caches, settings)
         for cache in cases.caches:

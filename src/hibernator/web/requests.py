@@ -117,8 +117,8 @@ class Requests:
             note = Note("no", "Nothing was decided", error.refusal.message)
             return await self._page(request, case, reader, typed=reason, note=note, status=409)
         _log.info("decided", kind=type(case).__name__, uid=metadata.uid, verdict=verdict, session=session.id)
-        heard = await self._answer(written, reader.person.user)
-        return await self._page(request, heard, await self._reader(request, session, heard))
+        answered = await self._answer(written, reader.person.user)
+        return await self._page(request, answered, await self._reader(request, session, answered))
 
     async def _send_link(self, request: Request) -> Response:
         """Send a new link to the one whose link has expired."""
@@ -188,10 +188,10 @@ class Requests:
 
     async def _answer(self, written: Case, user: str) -> Case:
         """What the operator makes of a decision; after a few seconds, the decision as it was written."""
-        heard = await self._site.cases.until(
+        answered = await self._site.cases.until(
             written.metadata.uid, lambda found: outcome.is_heard(found, user), _ANSWER_WITHIN
         )
-        return heard or written
+        return answered or written
 
     async def _page(
         self,

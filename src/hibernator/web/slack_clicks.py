@@ -214,7 +214,7 @@ class Clicks:
                 _log.warning("message not renewed", error=str(error))
             return
         text = "This message is out of date. The request was decided, changed or deleted, or is asked below."
-        await self._tell(origin, {"replace_original": True, "text": text, "blocks": []})
+        await self._respond(origin, {"replace_original": True, "text": text, "blocks": []})
 
     def _recorded(self, origin: Origin) -> ApprovalDelivery | Literal[False] | None:
         """The record of this message; False where there is none, None where that is not known yet.
@@ -230,7 +230,7 @@ class Clicks:
     async def _reply(self, origin: Origin, user_id: str, text: str) -> None:
         """Answer for their eyes only; also who thought so long in the dialog that its address has expired."""
         place = place_of(origin.message_id)
-        if await self._tell(origin, {"response_type": "ephemeral", "text": text}) or place is None:
+        if await self._respond(origin, {"response_type": "ephemeral", "text": text}) or place is None:
             return
         try:
             words = {"channel": place.channel, "user": user_id, "text": text}
@@ -238,7 +238,7 @@ class Clicks:
         except (AwayError, SlackError) as error:
             _log.warning("answer to a click not delivered", error=str(error))
 
-    async def _tell(self, origin: Origin, answer: dict[str, Any]) -> bool:
+    async def _respond(self, origin: Origin, answer: dict[str, Any]) -> bool:
         """Whether Slack took it; it takes five answers to a click, within half an hour."""
         if not self._is_of_slack(origin.response_url):
             return False

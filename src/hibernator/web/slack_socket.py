@@ -60,12 +60,12 @@ class Socket:
         """Stay connected until it is cancelled, with the token as its file has it at each try."""
         while True:
             try:
-                self._tell(await self._stay())
+                self._report(await self._stay())
             except (OSError, UnicodeDecodeError, TimeoutError) as error:
-                self._tell(type(error).__name__)
+                self._report(type(error).__name__)
             await self._site.clock.sleep(_BETWEEN_TRIES)
 
-    def _tell(self, trouble: str) -> None:
+    def _report(self, trouble: str) -> None:
         """Say it once: in the log, and as the metric where it is for an administrator to mend."""
         if trouble != self._trouble:
             _log.error("slack socket mode cannot connect", code=trouble)
@@ -79,7 +79,7 @@ class Socket:
         token = (await asyncio.to_thread(Path(settings.slack_app_token_file).read_text, "utf-8")).strip()
         api = AsyncWebClient(base_url=settings.slack_api_url, retry_handlers=[], logger=_quiet)
         client = _Connection(token, logger=_quiet, web_client=api)
-        client.socket_mode_request_listeners.append(self._heard)
+        client.socket_mode_request_listeners.append(self._received)
         try:
             async with asyncio.timeout(_MOST_AWAY):
                 await client.connect()  # type: ignore[no-untyped-call]
@@ -99,7 +99,7 @@ class Socket:
             await self._site.clock.sleep(_LOOK_EVERY)
             away = 0.0 if await client.is_connected() else away + _LOOK_EVERY
 
-    async def _heard(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
+    async def _received(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
         """Acknowledge at once. What is not acknowledged, because too much waits, is delivered once more."""
         answer: dict[str, Any] | None = None
         if request.type == "interactive" and request.envelope_id not in self._taken:

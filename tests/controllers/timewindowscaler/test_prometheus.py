@@ -136,7 +136,7 @@ async def test_a_namespace_whose_prometheus_never_answers_leaves_room_for_the_ot
     async with serving(handler) as address, aiohttp.ClientSession() as session:
         measurements = Measurements(session)
         controller = measurement_controller(measurements, SystemClock(), Metrics())
-        measurements.connect(ask=controller.queue.add, tell=lambda _key: read.set())
+        measurements.connect(ask=controller.queue.add, notify=lambda _key: read.set())
         slow = PrometheusQuery(server_address=f"{address}/silent", query="up")
         good = PrometheusQuery(server_address=address, query="up")
         for number in range(20):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from whenever import Instant, TimeDelta
 
-from hibernator.kube.clock import ScaledClock, SystemClock, tell_when_set
+from hibernator.kube.clock import ScaledClock, SystemClock, call_when_set
 from support.clock import ManualClock
 
 
@@ -58,7 +58,7 @@ async def test_a_clock_that_is_set_forward_or_back_is_told_once(hours: int) -> N
         told.set()
 
     async with asyncio.timeout(30):
-        looks = asyncio.create_task(tell_when_set(clock, tell, every=0))
+        looks = asyncio.create_task(call_when_set(clock, tell, every=0))
         await asyncio.sleep(0)  # it has seen how the clock stands
         clock.off = TimeDelta(hours=hours)
         await told.wait()

@@ -21,7 +21,7 @@ from hibernator.executors.cloudmarks import (
     of_cluster,
     of_plan,
     sleeper,
-    tell_unmarked,
+    warn_unmarked,
 )
 from hibernator.executors.gcp.project import Document, GcpProject, GcpRefusedError, part
 from hibernator.executors.protocol import (
@@ -98,7 +98,7 @@ class CloudSql(Executor):
         except GcpRefusedError as error:
             if error.status != _INVALID:  # such as too many labels
                 raise
-            tell_unmarked(item.key, error)
+            warn_unmarked(item.key, error)
             await _set(project, job, found, activationPolicy=_ASLEEP)
 
     async def wake(self, job: Job, item: Saved) -> None:

@@ -27,7 +27,7 @@ class Changes:
         self._versions = dict.fromkeys(caches, 0)
         self._waiting: dict[str, set[asyncio.Event]] = {topic: set() for topic in caches}
         for topic, cache in caches.items():
-            cache.on_change(self._heard(topic, cache))
+            cache.on_change(self._handler(topic, cache))
 
     def topics(self, words: str) -> tuple[str, ...]:
         """The topics that are named; all of them where none is."""
@@ -57,14 +57,14 @@ class Changes:
     def _is_newer(self, version: Version, topics: tuple[str, ...]) -> bool:
         return any(now > then for now, then in zip(self.version(topics), version, strict=True))
 
-    def _heard(self, topic: str, cache: Cache[Any]) -> Callable[[Object | None, Object | None], None]:
-        def heard(_old: Object | None, _new: Object | None) -> None:
+    def _handler(self, topic: str, cache: Cache[Any]) -> Callable[[Object | None, Object | None], None]:
+        def changed(_old: Object | None, _new: Object | None) -> None:
             # What the watch has seen counts: a deletion is newer than the object that is gone.
             self._versions[topic] = max(self._versions[topic], cache.newest)
             for changed in self._waiting[topic]:
                 changed.set()
 
-        return heard
+        return changed
 
 
 def written(version: Version) -> str:

@@ -59,9 +59,9 @@ class Live:
         try:
             await socket.accept()
             async with asyncio.TaskGroup() as group:
-                telling = group.create_task(self._tell(socket, session))
+                pushing = group.create_task(self._push(socket, session))
                 said = await socket.receive()
-                telling.cancel()
+                pushing.cancel()
             if said["type"] != "websocket.disconnect":
                 await socket.close()  # pages have nothing to say
         finally:
@@ -69,7 +69,7 @@ class Live:
             if not self._open[session.identity.email]:
                 del self._open[session.identity.email]
 
-    async def _tell(self, socket: WebSocket, session: Session) -> None:
+    async def _push(self, socket: WebSocket, session: Session) -> None:
         topics, version = self._asked(socket.query_params)
         changes, began = self._board.site.changes, steady()
         try:
