@@ -56,9 +56,10 @@ def test_a_new_key_seals_and_the_old_one_opens_until_it_is_taken_out(tmp_path: P
     (tmp_path / "keys").write_text(f"{NEW}\n{OLD}\n")
     seconds.now = 6
     assert keys.open("session", before) == b"alice"
+    seconds.now = 200
     after = keys.seal("session", b"alice")
     (tmp_path / "keys").write_text(f"# from today on\n{NEW}\n")
-    seconds.now = 12
+    seconds.now = 206
     assert keys.open("session", before) is None  # everybody from before is logged out
     assert keys.open("session", after) == b"alice"
 
@@ -80,6 +81,25 @@ def test_replicas_with_the_same_file_open_what_the_other_sealed(tmp_path: Path) 
     other, _ = keyring(tmp_path, OLD)
     assert other.open("session", one.seal("session", b"alice")) == b"alice"
     assert other.is_mark("form", "a", one.mark("form", "a"))
+
+
+def test_while_a_new_key_reaches_one_replica_after_the_other_each_opens_what_the_others_seal(
+    tmp_path: Path,
+) -> None:
+    """Each node gets a changed Secret at a time of its own, up to two minutes apart."""
+    for folder in ("early", "late", "fresh"):
+        (tmp_path / folder).mkdir()
+    early, seconds = keyring(tmp_path / "early", OLD)
+    late, _ = keyring(tmp_path / "late", OLD)
+    (tmp_path / "early" / "keys").write_text(f"{NEW}\n{OLD}\n")
+    seconds.now = 6
+    fresh, _ = keyring(tmp_path / "fresh", f"{NEW}\n{OLD}\n")  # started just then
+    for one in (early, fresh):
+        assert late.open("session", one.seal("session", b"alice")) == b"alice"
+        assert late.is_mark("form", "a", one.mark("form", "a"))
+        assert one.open("session", late.seal("session", b"alice")) == b"alice"
+    seconds.now = 6 + 180
+    assert late.open("session", early.seal("session", b"alice")) is None  # by the new one from now on
 
 
 def test_a_mark_belongs_to_its_text(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 The keys come from a file with one on each line: the first seals, all open. A new key is put on top, the old
 one is taken out once nothing sealed with it matters any more, and without it everybody is logged out. The
-file is looked at again while the process runs, as a mounted Secret changes.
+file is looked at again while the process runs, as a mounted Secret changes. It changes at each node at
+another moment, and any replica may get what another one sealed: so the key before a new one goes on to seal
+until all replicas have the new one.
 """
 
 import hmac
@@ -23,6 +25,7 @@ from hibernator.kube.clock import steady
 _SHORTEST: Final = 32  # characters of a key
 _NONCE: Final = 12
 _LOOK_EVERY: Final = 5.0  # seconds
+_SPREAD: Final = 180.0  # seconds within which a Secret that changed is mounted everywhere
 
 _log: Final = structlog.get_logger(__name__)
 
@@ -36,11 +39,12 @@ class Keyring:
         self._looked = monotonic()
         self._known = _version(file)
         self._keys = read_keys(file)
+        self._new_until = monotonic() + _SPREAD  # it may have been put on top just before we started
         self._derived: dict[str, list[bytes]] = {}
 
     def seal(self, purpose: str, plain: bytes) -> str:
         nonce = os.urandom(_NONCE)  # random ones are safe for 2³² cookies of a key
-        sealed = nonce + AESGCM(self._for(purpose)[0]).encrypt(nonce, plain, None)
+        sealed = nonce + AESGCM(self._first(purpose)).encrypt(nonce, plain, None)
         return urlsafe_b64encode(sealed).rstrip(b"=").decode()
 
     def open(self, purpose: str, text: str) -> bytes | None:
@@ -58,11 +62,17 @@ class Keyring:
 
     def mark(self, purpose: str, text: str) -> str:
         """A mark that only we can make for this text."""
-        return _mark(self._for(purpose)[0], text)
+        return _mark(self._first(purpose), text)
 
     def is_mark(self, purpose: str, text: str, mark: str) -> bool:
         given = mark.encode("utf-8", "replace")
         return any(hmac.compare_digest(_mark(key, text).encode(), given) for key in self._for(purpose))
+
+    def _first(self, purpose: str) -> bytes:
+        """The key that seals: the first one, or while that is new the one that was first before it."""
+        keys = self._for(purpose)
+        is_new = len(keys) > 1 and self._monotonic() < self._new_until
+        return keys[1] if is_new else keys[0]
 
     def _for(self, purpose: str) -> list[bytes]:
         self._look()
@@ -79,8 +89,11 @@ class Keyring:
         try:
             version = _version(self._file)
             if version != self._known:
-                self._keys, self._derived, self._known = read_keys(self._file), {}, version
-                _log.info("session keys reloaded", keys=len(self._keys))
+                keys = read_keys(self._file)
+                if keys[0] != self._keys[0]:
+                    self._new_until = self._looked + _SPREAD
+                self._keys, self._derived, self._known = keys, {}, version
+                _log.info("session keys reloaded", keys=len(keys))
         except (OSError, ValueError) as error:
             _log.warning("session keys cannot be reloaded", file=str(self._file), why=str(error))
 
