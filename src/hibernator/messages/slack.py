@@ -108,7 +108,7 @@ class Slack:
         return mark_of(delivery.spec.request.uid, topic, delivery.spec.recipient)
 
     def hash_of(self, letter: Letter) -> str:
-        """What is over is not drawn anew because its plan changes later."""
+        """What is over is not drawn again because its plan changes later."""
         facts = letter.facts.without_plan() if is_kept(letter) else letter.facts
         return sheet(replace(letter, facts=facts), self._mode).hash
 
