@@ -4,9 +4,11 @@ import asyncio
 import json
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from hibernator.api.crd import to_yaml
+from hibernator.api.timewindowscaler import TimeWindowScaler
 from hibernator.cli import uninstalling
 from hibernator.cli.exits import Exit
 from hibernator.controlplane.binaries import find_or_build
@@ -21,7 +23,7 @@ from support.clock import ManualClock
 from support.cluster import ClusterInTest
 from support.command import Ran, hibernator
 from support.plan_scenes import EVENING, PlanScene, plan, workloads
-from support.scaler_scenes import workload
+from support.scaler_scenes import scaler, workload
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +64,14 @@ async def test_an_operator_that_runs_wakes_everything_first(scene: PlanScene) ->
     assert replicas(scene) == 3
     assert scene.listed("HibernatePlan") == []
     assert "run this again" in uninstalling.what_stays(led)
+
+
+def test_what_a_scaler_has_at_zero_is_said_to_stay_there_with_how_to_start_it() -> None:
+    made = scaler() | {"status": {"effectiveReplicas": 0, "baselineReplicas": 4}}
+    made["metadata"] |= {"namespace": "shop"}
+    seen = uninstalling.Seen("", (), (msgspec.convert(made, TimeWindowScaler),), ())
+    start = "`kubectl scale deployment web -n shop --replicas=4` starts it"
+    assert f"leave at 0 replicas what a scaler has there: {start}" in uninstalling.steps(seen)
 
 
 async def test_without_an_operator_everything_is_woken_from_its_marks(scene: PlanScene) -> None:

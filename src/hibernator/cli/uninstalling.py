@@ -65,12 +65,24 @@ def steps(seen: Seen) -> Iterator[str]:
     if seen.leads:
         yield f"delete {plans}, and wait until the operator has woken all that sleeps{_names(seen.plans)}"
         yield f"delete {scalers}, and wait until the operator has put autoscalers back{_names(seen.scalers)}"
+        yield from _at_zero(seen.scalers)
         yield f"ask you to remove the operator in namespace {seen.home}, and to run this again"
         return
     yield f"wake {counted(len(seen.sleepers), 'workload')} with the mark of a plan, with your own rights"
     yield f"delete {plans}, {scalers} and all exceptions{_names((*seen.plans, *seen.scalers))}"
+    yield from _at_zero(seen.scalers)
     yield "remove the webhooks, the conversion webhook and the finalizers"
     yield "remove the admission policies"
+
+
+def _at_zero(scalers: Sequence[TimeWindowScaler]) -> Iterator[str]:
+    """What stays at zero because nothing scales it any more, and how to start it as it was at first."""
+    for one in scalers:
+        if one.status.effective_replicas == 0 and not one.spec.pause:
+            target, number = one.spec.target_ref, one.status.baseline_replicas or 1
+            name = f"{target.kind.lower()} {target.name} -n {one.metadata.namespace}"
+            start = f"`kubectl scale {name} --replicas={number}` starts it"
+            yield f"leave at 0 replicas what a scaler has there: {start}"
 
 
 def _names(objects: Sequence[Object]) -> str:
@@ -103,7 +115,7 @@ async def remove(client: Client, seen: Seen, longest: float, say: Callable[[str]
 def what_stays(seen: Seen) -> str:
     if seen.leads:
         return (
-            "Nothing sleeps any more. Remove the operator now, as you installed it: "
+            "No plan keeps anything asleep any more. Remove the operator now, as you installed it: "
             f"`helm uninstall hibernator -n {seen.home}`, or `kubectl delete deployment hibernator "
             f"-n {seen.home}`. Then run this again."
         )
