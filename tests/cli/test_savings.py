@@ -180,6 +180,14 @@ def test_what_others_woke_in_the_night_is_not_counted_as_saved(
     assert item["coreHours"] == hours
 
 
+def test_workloads_without_requests_are_named_with_the_reason_for_their_zero(tmp_path: Path) -> None:
+    unsized = SAVES | {"cpuMillicores": 0, "memoryMiB": 0}
+    events = [told("target.slept", "2026-02-01T00:00:00Z", 1, cycle=1, target="a", **unsized)]
+    ran = show(filled(tmp_path, events), "2026-02-02T00:00:00Z", "--since", "24h")
+    why = "note: Workloads of shop/nightly count as 0: their containers have no requests and no limits."
+    assert why in ran.err.splitlines()
+
+
 def test_a_sleep_of_months_counts_in_a_window_that_begins_in_the_middle_of_it(trail: str) -> None:
     ran = show(trail, "2026-03-03T00:00:00Z", "--since", "24h", "-o", "json")
     items = {item["plan"]: item for item in json.loads(ran.out)["items"]}

@@ -174,10 +174,21 @@ def _some(words: Sequence[str]) -> str:
     return ", ".join(map(printable, words[:_NAMED])) + more
 
 
+def _is_unsized(at: SavingKey, amount: Amount) -> bool:
+    asleep = at.type == "workloadscaler" and amount.items
+    return bool(asleep and not amount.millicores and not amount.mebibytes)
+
+
 def notes(report: Report, prices: Prices) -> Iterator[str]:
     yield from _priced(report, prices)
     if not report.amounts:
         yield "The trail has no sleep in this time."
+    unsized = {
+        f"{at.namespace}/{at.plan}" for at, amount in report.amounts.items() if _is_unsized(at, amount)
+    }
+    if unsized:
+        which = _some(sorted(unsized))
+        yield f"Workloads of {which} count as 0: their containers have no requests and no limits."
     if report.begins and report.begins > report.start:
         begin = report.begins.format_iso(unit="second")
         yield f"The trail begins on {begin}; what was before is not counted."
