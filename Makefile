@@ -39,7 +39,7 @@ check: $(STAMP)  ## The fast part: lint, types, imports, generated files.
 	@$(BIN)/lint-imports --no-cache > $(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
 	@$(BIN)/python -m tools.generate --check
 
-nights: $(STAMP)  ## Let every write of a plan's night meet every fault (hours; see CONTRIBUTING.md).
+nights: $(STAMP)  ## Let every write of a plan's night meet every fault (an hour; see CONTRIBUTING.md).
 	@$(BIN)/hibernator controlplane build
 	@PYTHONPATH=tests $(BIN)/python -m support.nights $(NIGHTS)
 

@@ -4,13 +4,12 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
 from hibernator.api.hibernateplan import PLANS, HibernatePlan
 from hibernator.api.kind import Kind
 from hibernator.controllers.shared import RESTORE_MAPS
 from hibernator.kube.client import Client
-from hibernator.kube.credentials import Credentials
 from hibernator.kube.election import NotLeadingError
 from hibernator.kube.errors import Conflict, Unavailable
 from hibernator.kube.wire import Page, WatchEvent
@@ -55,15 +54,26 @@ class Past:
 
 
 class FaultyClient(Client):
-    """One write at a time, so that the number of a write means the same in each run."""
+    """One write at a time, so that the number of a write means the same in each run.
 
-    def __init__(self, found: Credentials, blow: Blow, past: Past | None = None) -> None:
-        super().__init__(found)
+    All lives send over the connections of another client: a handshake costs as much as several requests.
+    """
+
+    def __init__(self, other: Client, blow: Blow, past: Past | None = None) -> None:
+        super().__init__(other.credentials)
         self.flows = asyncio.Event()  # the watches, again
+        self._other = other
         self._blow = blow
         self._past = past
         self._turn = asyncio.Lock()
         self._end: BaseException | None = None
+
+    async def __aenter__(self) -> Self:
+        self._transport = self._other._open
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        self._transport = None
 
     async def _send(self, kind: Kind[Any], verb: str, method: str, path: str, *args: Any, **more: Any) -> Any:
         if method == "GET":

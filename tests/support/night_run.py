@@ -8,18 +8,22 @@ one ended: with everything awake. The first night of a stage is one without faul
 """
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
+import msgspec
 from whenever import Instant
 
+from hibernator.api.cloudprovider import PROVIDERS
 from hibernator.api.core import CONFIG_MAPS
 from hibernator.api.hibernateplan import PLANS
+from hibernator.api.k8scluster import CLUSTERS
+from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.decisions.hibernateplan_restore import LABEL as RESTORE_DATA
-from hibernator.decisions.sleepmark import LABEL, MARK
+from hibernator.decisions.sleepmark import LABEL, MARK, TRACE
+from hibernator.executors.workloads.kinds import BUILT_IN, AnyObject
 from hibernator.kube import credentials
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Controller, Key
@@ -42,6 +46,8 @@ _LOOK_EVERY: Final = 0.005
 _FIRST_DAY: Final = Instant.from_utc(2026, 3, 2)
 _WEEK: Final = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
 _HOURS: Final = (20, 30, 44, 54)  # of the day and the next two: evening, morning, evening, morning
+_EMPTY: Final = (EXCEPTIONS, PROVIDERS, CLUSTERS)  # no night has any of these
+_KINDS: Final = tuple(kind.api for kind in BUILT_IN if kind.label in {"Deployment", "CronJob"})
 _TIERS: Final = {"web": "front", "report": "front", "import": "back", "mail": "side"}
 _PATCHED: Final = {
     "apiVersion": "batch/v1",
@@ -86,7 +92,7 @@ class Stage:
 
     scene: PlanScene
     admin: Client
-    awake: dict[str, Any]
+    awake: dict[str, Any] = field(default_factory=dict)
     day: int = 0
     writes: int = 0  # of the last night and its morning
 
@@ -97,7 +103,8 @@ class Stage:
         scene = PlanScene(cluster, namespace)
         scene.create(*sleepers(), nightly(namespace, strategy))
         async with Client(credentials.find(str(cluster.kubeconfig))) as admin:
-            stage = cls(scene, admin, scene.workloads())
+            stage = cls(scene, admin)
+            stage.awake = await stage.workloads()
             # No write has the number 0.
             await stage.play(
                 Case(-1, strategy, "fresh", deleted=False, turned=False, fault="killed", write=0)
@@ -113,6 +120,11 @@ class Stage:
             self.writes = night.blow.writes
             assert self.writes < WRITES or night.blow.struck, "a night takes more writes than there are cases"
             return bool(night.blow.struck)
+
+    async def workloads(self) -> dict[str, Any]:
+        """Everything about the workloads that a night must not change. Asks without holding up others."""
+        found = [one for kind in _KINDS for one in await self.admin.list(kind, self.scene.namespace)]
+        return {one.metadata.name: _shown(one) for one in found}
 
 
 @dataclass
@@ -139,7 +151,7 @@ class Night:
         while True:
             await self._rest()
             await self._rest_of_what_was_late()
-            self._check()
+            await self._check()
             if self._moment % 2:
                 return
             await self._go_on_to(self._moment + 1)
@@ -240,11 +252,11 @@ class Night:
         await self._begin_life(past)
 
     async def _begin_life(self, past: Past | None) -> None:
-        found = credentials.find(str(self.stage.scene.cluster.kubeconfig))
-        self._client = FaultyClient(found, self.blow, past)
+        self._client = FaultyClient(self.stage.admin, self.blow, past)
         if past is None:
             self._client.flows.set()
-        life = operating(self._client, Key(self.stage.scene.namespace, NAME), self.clock)
+        key = Key(self.stage.scene.namespace, NAME)
+        life = operating(self._client, key, self.clock, empty=_EMPTY)
         self._controller = await self.stack.enter_async_context(life)
 
     async def _caught_up(self) -> None:
@@ -252,28 +264,38 @@ class Night:
         if not self._client.flows.is_set():
             return
         async with asyncio.timeout(_DEADLINE):
-            for source in self._controller.sources:
+            for cache in (source.cache for source in self._controller.sources):
                 while True:
-                    if await up_to_date(source.cache):
+                    if cache.kind in _EMPTY or await up_to_date(cache):
                         break
                     await asyncio.sleep(_LOOK_EVERY)  # nobody tells when an API server's watch has caught up
 
-    def _check(self) -> None:
-        scene = self.stage.scene
-        found, status = scene.workloads(), scene.plan_status(NAME)
+    async def _check(self) -> None:
+        admin, namespace = self.stage.admin, self.stage.scene.namespace
+        found, status = await self.stage.workloads(), (await admin.get(PLANS, NAME, namespace)).status
         at = f"{self.case}\n  struck: {self.blow.struck or 'nothing'}\n  at {self.clock.now()}: "
-        said = json.dumps(status.get("targets"))
+        said = msgspec.json.encode(status.targets).decode()
         if self._moment % 2:
+            left = await admin.list(CONFIG_MAPS, namespace, label_selector=f"{RESTORE_DATA}=true")
             assert found == self.stage.awake, f"{at}not awake as before: {_differences(found)}; {said}"
-            assert not scene.restore_data(), f"{at}restore data is left; {said}"
-            assert status["phase"] == "Active", f"{at}{status['phase']}; {said}"
+            assert not left, f"{at}restore data is left; {said}"
+            assert status.phase == "Active", f"{at}{status.phase}; {said}"
         else:
             awake = [name for name, one in found.items() if MARK not in one["annotations"]]
             assert not awake, f"{at}awake at night: {awake}; {said}"
             assert all(LABEL in one["labels"] for one in found.values()), f"{at}no label; {said}"
-            assert status["phase"] == "Hibernated", f"{at}{status['phase']}; {said}"
-        attempts = {one.get("attempts", 1) for one in status["targets"]}
-        assert attempts <= {1}, f"{at}it has cost attempts; {said}"
+            assert status.phase == "Hibernated", f"{at}{status.phase}; {said}"
+        assert {one.attempts or 1 for one in status.targets} <= {1}, f"{at}it has cost attempts; {said}"
+
+
+def _shown(found: AnyObject) -> dict[str, Any]:
+    """All but what Kubernetes itself adds, and the trace that a waking leaves."""
+    annotations = {
+        key: text
+        for key, text in found.metadata.annotations.items()
+        if "kubernetes.io" not in key and not key.startswith("deprecated.") and key != TRACE
+    }
+    return {"spec": found.spec, "annotations": annotations, "labels": found.metadata.labels}
 
 
 def _differences(found: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,6 +18,7 @@ import aiohttp
 from aiobotocore.session import AioSession
 
 from hibernator.api.hibernateplan import PLANS
+from hibernator.api.kind import Kind
 from hibernator.audit.database import Database
 from hibernator.audit.spool import AuditSpool
 from hibernator.audit.store import ChainStore
@@ -138,8 +139,13 @@ def _session() -> Session:
 
 
 @asynccontextmanager
-async def operating(client: Client, key: Key, clock: ManualClock) -> AsyncIterator[Controller]:
-    """The controller of plans in one namespace, with its caches filled, for whoever calls its reconcile."""
+async def operating(
+    client: Client, key: Key, clock: ManualClock, *, empty: Collection[Kind[Any]] = ()
+) -> AsyncIterator[Controller]:
+    """The controller of plans in one namespace, with its caches filled, for whoever calls its reconcile.
+
+    There is nothing of the kinds that are `empty`, nor will there be: they need not be watched.
+    """
     metrics = Metrics((*RUNTIME, *METRICS, STRAYS))
     async with (
         client,
@@ -162,15 +168,16 @@ async def operating(client: Client, key: Key, clock: ManualClock) -> AsyncIterat
         registry = executors(connectors, own_namespace="hibernator-system")
         strays = strays_of(means, connectors, registry, lambda _cache: None, key.namespace)
         controller = plan_controller(means, registry=registry, strays=strays)
-        caches = [asyncio.create_task(source.cache.run()) for source in controller.sources]
+        caches = [source.cache for source in controller.sources if source.cache.kind not in empty]
+        tasks = [asyncio.create_task(cache.run()) for cache in caches]
         try:
-            for source in controller.sources:
-                await source.cache.wait_synced()
+            for cache in caches:
+                await cache.wait_synced()
             yield controller
         finally:
-            for task in caches:
+            for task in tasks:
                 task.cancel()
-            await asyncio.wait(caches)
+            await asyncio.wait(tasks)
 
 
 async def live(
