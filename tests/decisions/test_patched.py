@@ -57,6 +57,12 @@ def test_what_others_have_changed_stays_and_is_named_and_the_rest_is_brought_bac
     assert (awake, theirs) == ({"spec": {"a": 1, "b": 5}}, ("/spec/b",))
 
 
+def test_what_others_have_removed_with_all_around_it_keeps_nothing_else_asleep() -> None:
+    fields = _fields({"a": 1, "backup": {"at": "noon"}}, {"a": 0, "backup": {}})
+    awake, theirs = patched.to_wake({"spec": {"a": 0}}, fields, ())
+    assert (awake, theirs) == ({"spec": {"a": 1}}, ("/spec/backup/at",))
+
+
 def test_entries_of_a_list_are_found_by_name_wherever_they_are() -> None:
     before = {"containers": [{"name": "web", "image": "web:1"}, {"name": "log", "image": "log:1"}]}
     after = {"containers": [{"name": "web", "image": "pause"}, {"name": "log", "image": "log:1"}]}

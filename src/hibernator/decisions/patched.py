@@ -122,12 +122,18 @@ def to_sleep(document: Document, fields: Iterable[Field]) -> dict[str, Any]:
 def to_wake(
     document: Document, fields: Iterable[Field], managed: Sequence[Managed]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The document with the fields as they were, and the names of those that others have changed."""
+    """The document with the fields as they were, and the names of those that others have changed.
+
+    So is one that others have removed with all around it: it has no place to come back to.
+    """
     changed = copy.deepcopy(dict(document))
     theirs: list[str] = []
     for field in fields:
         if _is_ours(document, field, managed):
-            _set(changed, field, field.was)
+            try:
+                _set(changed, field, field.was)
+            except PatchError:
+                theirs.append(words(field))
         elif not equal(_found(document, field.at), field.was):
             theirs.append(words(field))
     return changed, tuple(theirs)

@@ -223,8 +223,11 @@ class Patches(Executor):
             found = await client.get(kind, name, namespace)
         except errors.NotFound:
             return None
-        same = found.metadata.uid == item.restore.get("uid")
-        return thing_of(kind, found, dict(item.restore)) if same else None
+        if found.metadata.uid != item.restore.get("uid"):
+            mark = read_mark(found.metadata.annotations)
+            if mark is None or mark.was != item.restore:  # else a backup has brought it back
+                return None
+        return thing_of(kind, found, dict(item.restore))
 
     async def _listed(self, job: Job, selector: str, *, asks: bool) -> list[Written]:
         """The objects of the target in all its namespaces; `asks` whether they may be written, too."""
