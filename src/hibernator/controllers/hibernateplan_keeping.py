@@ -124,6 +124,8 @@ class Keeping:
             woke_it = held.woken.get(name) == job.cycle
             if lingers is not None or not woke_it:
                 failed = await self._runner.confirm(job, kept, held.mine.get(name, ()) if woke_it else ())
+            if not failed:
+                await self._restore.drop(stored[name])
         except ExecutorError as error:
             failed = {name: error}
         held.unconfirmed.pop(name, None)
@@ -133,7 +135,6 @@ class Keeping:
             if isinstance(why, Permanent):
                 held.unconfirmed[name] = str(why)
             return CONFIRM_SECONDS
-        await self._restore.drop(stored[name])
         held.dropped |= {part.found.metadata.uid for part in stored[name].parts.values()}
         del stored[name]
         return float("inf")

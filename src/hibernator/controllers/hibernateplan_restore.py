@@ -2,11 +2,12 @@
 
 They have no owner, because a deletion in the foreground takes what is owned first, and the plan's sleepers
 are woken from these. They have a finalizer, because a `kubectl delete configmaps --all` must not cost the
-morning. An entry never moves from one part to another, so that no write can lose it between the two.
+morning. An entry moves from one part to another only after it is written there, so that no write can lose it
+between the two; where two parts have it, the later one counts.
 """
 
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,12 +20,14 @@ from hibernator.decisions.hibernateplan_restore import (
     Entry,
     Kept,
     name_of,
+    part,
     parts,
+    portions,
     read,
 )
 from hibernator.executors.protocol import Permanent
 from hibernator.kube.client import Client
-from hibernator.kube.errors import AlreadyExists, Conflict, NotFound
+from hibernator.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound
 
 
 @dataclass(slots=True)
@@ -60,62 +63,67 @@ class RestoreData:
         return stored
 
     async def save(self, namespace: str, plan: str, kept: Kept, before: Stored | None) -> Stored:
-        """Make it durable. Entries stay in the part that has them; new ones go to new parts."""
+        """Make it durable. Entries stay in their part while it has room for them; others go to new parts."""
         now = Stored(kept, dict(before.parts) if before else {})
-        settled: set[str] = set()
-        for number, part in sorted(now.parts.items()):
-            mine = part.keys & kept.entries.keys()
-            settled |= mine
-            data = next(parts(Kept(target=kept.target, entries=_only(kept.entries, mine))))
-            if data != part.found.data:
-                now.parts[number] = await self._rewrite(part, data)
-        fresh = _only(kept.entries, kept.entries.keys() - settled)
+        homes = {key: number for number, one in sorted(now.parts.items()) for key in one.keys}
+        fresh = _only(kept.entries, kept.entries.keys() - homes.keys())
+        datas: dict[int, dict[str, str]] = {}
+        for number in now.parts:
+            mine = _only(kept.entries, (key for key in kept.entries if homes.get(key) == number))
+            stays, *grown = portions(mine)
+            fresh |= {key: entry for portion in grown for key, entry in portion.items()}
+            datas[number] = part(kept.target, stays)
         following = max(now.parts, default=-1) + 1
         if fresh or not now.parts:
             for number, data in enumerate(parts(Kept(target=kept.target, entries=fresh)), following):
                 now.parts[number] = await self._create(namespace, plan, kept.target.name, number, data)
+        for number, data in datas.items():
+            if data != now.parts[number].found.data:
+                now.parts[number] = await self._rewrite(now.parts[number], data)
         return now
 
     async def drop(self, stored: Stored) -> None:
         """Everything is awake: nothing needs to be kept."""
-        for part in stored.parts.values():
-            metadata = part.found.metadata
+        for one in stored.parts.values():
+            metadata = one.found.metadata
             try:
-                await self._client.delete(
-                    CONFIG_MAPS,
-                    metadata.name,
-                    metadata.namespace,
-                    uid=metadata.uid,
-                    resource_version=metadata.resource_version,
-                )
+                with _refusals():
+                    await self._client.delete(
+                        CONFIG_MAPS,
+                        metadata.name,
+                        metadata.namespace,
+                        uid=metadata.uid,
+                        resource_version=metadata.resource_version,
+                    )
             except NotFound:
                 continue
-            await self._let_go(part)
+            await self._let_go(one)
 
     async def leave(self, stored: Stored) -> None:
         """Keep the data for people, but hold up no deletion any more."""
-        for part in stored.parts.values():
-            await self._let_go(part)
+        for one in stored.parts.values():
+            await self._let_go(one)
 
-    async def _let_go(self, part: _Part) -> None:
-        metadata = part.found.metadata
+    async def _let_go(self, one: _Part) -> None:
+        metadata = one.found.metadata
         body = {"metadata": {"finalizers": [one for one in metadata.finalizers if one != FINALIZER]}}
-        with suppress(NotFound):
+        with suppress(NotFound), _refusals():
             await self._client.patch(
                 CONFIG_MAPS, metadata.name, metadata.namespace, body, resource_version=None, uid=metadata.uid
             )
 
-    async def _rewrite(self, part: _Part, data: Mapping[str, str]) -> _Part:
-        metadata = part.found.metadata
-        return _part(
-            await self._client.patch(
-                CONFIG_MAPS,
-                metadata.name,
-                metadata.namespace,
-                {"data": data},
-                resource_version=metadata.resource_version,
+    async def _rewrite(self, before: _Part, data: Mapping[str, str]) -> _Part:
+        metadata = before.found.metadata
+        with _refusals():
+            return _part(
+                await self._client.patch(
+                    CONFIG_MAPS,
+                    metadata.name,
+                    metadata.namespace,
+                    {"data": data},
+                    resource_version=metadata.resource_version,
+                )
             )
-        )
 
     async def _create(
         self, namespace: str, plan: str, target: str, number: int, data: Mapping[str, str]
@@ -130,7 +138,8 @@ class RestoreData:
             "data": data,
         }
         try:
-            return _part(await self._client.create(CONFIG_MAPS, body))
+            with _refusals():
+                return _part(await self._client.create(CONFIG_MAPS, body))
         except AlreadyExists as error:
             await self._complain_if_taken(body["metadata"]["name"], namespace)
             raise Conflict("the restore data has a part that was not known of") from error
@@ -143,6 +152,15 @@ class RestoreData:
                     f"The ConfigMap {name} is not Hibernator's, but has the name that restore data needs. "
                     "Nothing sleeps without it. Delete that ConfigMap, then run `hibernator plan retry`."
                 )
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What a quota or a policy of others refuses is the trouble of one target, and is said by it."""
+    try:
+        yield
+    except (Forbidden, Invalid) as error:
+        raise Permanent(f"Its restore data cannot be written: {error.message}") from error
 
 
 def _part(found: ConfigMap) -> _Part:

@@ -193,31 +193,41 @@ def name_of(plan: str, target: str, part: int) -> str:
     return f"{NAME_PREFIX}{plan}.{target}.{part}"
 
 
-def parts(kept: Kept) -> Iterator[dict[str, str]]:
-    """The data of the ConfigMaps, at least one; an item a line, so that people can read and `grep` it."""
-    head = msgspec.json.format(msgspec.json.encode(kept.target)).decode()
-    lines: list[str] = []
+def portions(entries: Entries) -> Iterator[dict[str, Entry]]:
+    """As many of the entries as a ConfigMap shall hold, and again; at least one portion."""
+    portion: dict[str, Entry] = {}
     size = 0
-    for key, entry in sorted(kept.entries.items()):
-        line = f"{msgspec.json.encode(key).decode()}: {msgspec.json.encode(entry).decode()}"
-        if lines and size + len(line.encode()) > PART_BYTES:
-            yield _part(head, lines)
-            lines, size = [], 0
-        lines.append(line)
-        size += len(line.encode()) + 2
-    yield _part(head, lines)
+    for key, entry in sorted(entries.items()):
+        length = len(_line(key, entry).encode())
+        if portion and size + length > PART_BYTES:
+            yield portion
+            portion, size = {}, 0
+        portion[key] = entry
+        size += length + 2
+    yield portion
+
+
+def parts(kept: Kept) -> Iterator[dict[str, str]]:
+    """The data of the ConfigMaps that hold all of it, at least one."""
+    return (part(kept.target, entries) for entries in portions(kept.entries))
+
+
+def part(target: Target, entries: Entries) -> dict[str, str]:
+    """The data of a ConfigMap; an item a line, so that people can read and `grep` it."""
+    head = msgspec.json.format(msgspec.json.encode(target)).decode()
+    lines = ",\n".join(_line(key, entry) for key, entry in sorted(entries.items()))
+    return {TARGET_KEY: f"{head}\n", ITEMS_KEY: f"{{\n{lines}\n}}\n" if lines else "{}\n"}
+
+
+def _line(key: str, entry: Entry) -> str:
+    return f"{msgspec.json.encode(key).decode()}: {msgspec.json.encode(entry).decode()}"
 
 
 def read(datas: Iterable[Mapping[str, str]]) -> Kept | None:
-    """The reverse of `parts`; None when there is none. Raises ValueError on what cannot be read."""
+    """What ConfigMaps hold of a target; None when there is none. Raises ValueError if it cannot be read."""
     target: Target | None = None
     entries: dict[str, Entry] = {}
     for data in datas:
         target = msgspec.json.decode(data.get(TARGET_KEY, ""), type=Target)
         entries |= msgspec.json.decode(data.get(ITEMS_KEY, "{}"), type=dict[str, Entry])
     return Kept(target=target, entries=entries) if target else None
-
-
-def _part(head: str, lines: list[str]) -> dict[str, str]:
-    items = "{\n" + ",\n".join(lines) + "\n}\n" if lines else "{}\n"
-    return {TARGET_KEY: head + "\n", ITEMS_KEY: items}
