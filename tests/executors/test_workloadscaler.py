@@ -12,13 +12,15 @@ from hibernator.api.hibernateplan import Behavior, Target
 from hibernator.api.parameters import LabelSelector
 from hibernator.api.selector import LabelCondition
 from hibernator.decisions.sleepmark import LABEL, MARK
-from hibernator.executors.protocol import Item, Job, Permanent, Saved
+from hibernator.executors.protocol import Item, Job, Permanent, Retryable, Saved
 from hibernator.executors.reach import Reach
 from hibernator.executors.workloads.kinds import quantity
 from hibernator.executors.workloads.scaler import WorkloadScaler, selector_text
 from hibernator.kube import credentials
 from hibernator.kube.client import Client
 from support.cluster import ClusterInTest
+from support.faultproxy import FaultProxy
+from support.faults import Answer
 from support.foreign_kinds import install
 from support.own_cluster import OwnCluster
 from support.plan_scenes import WOKEN_BY, PlanScene
@@ -111,6 +113,39 @@ async def test_an_autoscaler_is_left_to_its_own_rule_for_zero(
     assert scene.get("hpa", "web")["spec"] == before
     await executor.wake(job(scene), saved(item))
     assert scene.replicas() == 3
+
+
+async def test_what_a_backup_has_brought_back_asleep_wakes_also_after_a_conflict(
+    scene: PlanScene, executor: WorkloadScaler
+) -> None:
+    """It has another uid than what was saved, and the mark of the same sleep."""
+    scene.apply(workload(replicas=3))
+    (item,) = await executor.discover(job(scene))
+    await executor.sleep(job(scene), saved(item))
+    found = scene.get("deployment", "web")
+    scene.delete("deployment", "web")
+    metadata = {key: found["metadata"][key] for key in ("name", "labels", "annotations")}
+    scene.create({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": found["spec"]})
+    (marked,) = await executor.asleep(job(scene))
+    scene.cluster.kubectl("annotate", "deployment/web", "seen=later", "-n", scene.namespace)
+    await executor.wake(job(scene), replace(saved(marked), seen=marked.seen))
+    assert scene.replicas() == 3
+
+
+async def test_a_404_of_something_before_the_api_server_does_not_say_that_a_workload_is_gone(
+    scene: PlanScene, proxy: FaultProxy
+) -> None:
+    """As of an ingress without a backend: restore data was dropped, and the workload slept on."""
+    scene.apply(workload(replicas=3))
+    async with Client(credentials.find(str(proxy.kubeconfig))) as client:
+        behind = WorkloadScaler(OwnCluster(client), Reach("hibernator-system"))
+        (item,) = await behind.discover(job(scene))
+        await behind.sleep(job(scene), saved(item))
+        proxy.next(method="GET", path="/deployments/web", action=Answer(404, body=b"404 page not found"))
+        with pytest.raises(Retryable, match="not by an API server"):
+            await behind.wake(job(scene), saved(item))
+        await behind.wake(job(scene), saved(item))
+        assert scene.replicas() == 3
 
 
 async def test_what_was_woken_is_not_woken_again_whatever_became_of_it(

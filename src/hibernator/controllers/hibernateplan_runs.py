@@ -34,11 +34,13 @@ from hibernator.executors.protocol import (
     Item,
     Job,
     Permanent,
+    Retryable,
     Saved,
     Throttled,
     Underway,
 )
 from hibernator.executors.registry import Registry
+from hibernator.executors.workloads.writes import ODD
 from hibernator.kube.together import together
 
 AT_ONCE: Final = 32  # items of all plans of a namespace, as many as the client has connections to share
@@ -67,7 +69,10 @@ class Runner:
                 return SliceResult(outcome, left)
         step = await self._slice(job, operation, stored, progress)
         if operation == "Wake" and step.outcome.state in FAILURES:
-            await self._forget_woken(job, stored, progress)
+            try:
+                await self._forget_woken(job, stored, progress)
+            except ExecutorError as error:  # then it is woken once more
+                log.warning("restore data cannot be made smaller", target=job.target.name, why=str(error))
         progress.resting = (job.now, step.outcome, step.after) if step.after else None
         return step
 
@@ -92,6 +97,9 @@ class Runner:
             return waiting(job, progress, error)
         except ExecutorError as error:
             return SliceResult(gave_up(error, progress))
+        except ODD as error:  # one target that cannot be understood keeps no other one asleep
+            log.exception("unexpected error in a target", target=job.target.name)
+            return SliceResult(gave_up(Retryable(f"unexpected error ({error!r})."), progress))
 
     async def look(self, job: Job) -> TargetOutcome:
         """What a sleep would do, for a dry run."""
@@ -213,7 +221,7 @@ class Runner:
 
     async def _to_wake(self, executor: Executor, job: Job, kept: Kept | None) -> list[Saved]:
         """What is kept, and what bears the plan's mark: either alone is enough."""
-        marked = {item.key: item for item in await executor.asleep(job)}
+        marked = {item.key: item for item in await self._marked(executor, job, kept)}
         todo = {item.key: item for item in _saved(kept.sleeping)} if kept else {}
         unmarked = todo.keys() - marked.keys()
         covered = await self._covered(executor, job, unmarked) if unmarked else ()
@@ -228,6 +236,16 @@ class Runner:
         for key in unmarked:
             todo[key] = replace(todo[key], covered=key in covered)
         return [todo[key] for key in sorted(todo)]
+
+    async def _marked(self, executor: Executor, job: Job, kept: Kept | None) -> tuple[Item, ...]:
+        """What bears the plan's mark. Where that cannot be asked for, restore data alone is enough."""
+        try:
+            return await executor.asleep(job)
+        except Permanent as error:
+            if kept is None:
+                raise
+            log.warning("marks cannot be looked for", target=job.target.name, why=str(error))
+            return ()
 
     async def _covered(self, executor: Executor, job: Job, keys: Collection[str]) -> Collection[str]:
         """Those of the keys that the target covers as the plan has it now."""
@@ -307,7 +325,7 @@ class Runner:
                     await act(item)
                 except ExecutorError as error:
                     failed[item.key] = error
-                except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                except ODD as error:
                     # Restore data, or the thing itself, as people wrote it: the other items go on.
                     log.exception("restore document unusable", item=item.key)
                     failed[item.key] = Permanent(

@@ -48,6 +48,15 @@ async def insist(
     raise Retryable(f"{key} was changed by others each time it was about to be written.")
 
 
+def sure_of(error: errors.NotFound) -> None:
+    """Raise unless an API server has said that the object is not there.
+
+    What stands before it, as an ingress without a backend, answers 404 to everything, and gives no reason.
+    """
+    if error.reason != "NotFound":
+        raise errors.Unavailable(f"it was answered 404, and not by an API server: {error.message}") from error
+
+
 @contextmanager
 def typed() -> Iterator[None]:
     """Errors of the API server as what follows from them."""

@@ -12,6 +12,7 @@ from hibernator.api.kind import Kind
 from hibernator.api.meta import Object
 from hibernator.decisions.hibernateplan_restore import Saving
 from hibernator.decisions.scaling import ASLEEP_SELECTOR, ObjectRef, Workload
+from hibernator.executors.insist import sure_of
 from hibernator.executors.protocol import Permanent
 from hibernator.kube.client import Client
 from hibernator.kube.errors import NotFound
@@ -61,14 +62,20 @@ _BY_NAME: Final = {
 }
 
 
+class UnknownKindError(Permanent):
+    """The cluster has no such kind, and so no object of it either."""
+
+
 async def workload_kind(client: Client, name: str) -> WorkloadKind:
     """The kind that a user, or the key of an item, means; custom ones must have a scale subresource."""
     if found := _BY_NAME.get(name.lower()):
         return found
-    for definition in await _definitions(client, name):
+    definitions = await _definitions(client, name)
+    for definition in definitions:
         if found := scalable(definition):
             return found
-    raise Permanent(
+    refusal = Permanent if definitions else UnknownKindError
+    raise refusal(
         f"includedGroups: {name} is not a kind that this cluster can scale. "
         "Write Deployment, StatefulSet, DaemonSet, CronJob, Job or a resource such as rollouts.argoproj.io."
     )
@@ -80,7 +87,8 @@ async def _definitions(client: Client, name: str) -> Sequence[CustomResourceDefi
         return [one for one in every if name.lower() in {one.spec.names.kind.lower(), one.spec.names.plural}]
     try:
         return [await client.get(CUSTOM_RESOURCE_DEFINITIONS, name.lower())]
-    except NotFound:
+    except NotFound as error:
+        sure_of(error)
         return []
 
 

@@ -41,6 +41,7 @@ from hibernator.executors.protocol import (
 from hibernator.executors.reach import Reach
 from hibernator.executors.workloads.kinds import (
     AnyObject,
+    UnknownKindError,
     WorkloadKind,
     is_finished,
     ready,
@@ -97,7 +98,7 @@ class WorkloadScaler(Executor):
     async def asleep(self, job: Job) -> tuple[Item, ...]:
         """By the label of sleepers alone: what sleeps is to be woken, whatever its other labels say now."""
         return await self._everywhere(
-            job, lambda client, namespace, kinds: _sleepers(client, namespace, kinds, job)
+            job, lambda client, namespace, kinds: _sleepers(client, namespace, kinds, job), asleep=True
         )
 
     async def sleep(self, job: Job, item: Saved) -> None:
@@ -135,7 +136,11 @@ class WorkloadScaler(Executor):
         return whole.scaled is not None or ready(whole.kind, whole.found)
 
     async def _everywhere(
-        self, job: Job, look: Callable[[Client, str, Sequence[WorkloadKind]], Awaitable[list[Item]]]
+        self,
+        job: Job,
+        look: Callable[[Client, str, Sequence[WorkloadKind]], Awaitable[list[Item]]],
+        *,
+        asleep: bool = False,
     ) -> tuple[Item, ...]:
         """What a look at each namespace of the target finds, in the order of the keys."""
         wanted = parameters_of(job.target)
@@ -147,13 +152,23 @@ class WorkloadScaler(Executor):
                 return await look(client, namespace, kinds)
 
         with typed():
-            kinds = tuple(
-                dict.fromkeys([await workload_kind(client, name) for name in wanted.included_groups])
-            )
+            kinds = await _kinds(client, wanted.included_groups, asleep=asleep)
             namespaces = await self._reach.namespaces(client, wanted.namespace)
             found = await together(one(namespace, kinds) for namespace in namespaces)
         check_count(sum(map(len, found)))
         return tuple(sorted((item for items in found for item in items), key=lambda item: item.key))
+
+
+async def _kinds(client: Client, names: Iterable[str], *, asleep: bool) -> tuple[WorkloadKind, ...]:
+    """The kinds, each once. Of one that went in the night nothing sleeps; the others wake all the same."""
+    kinds: dict[WorkloadKind, None] = {}
+    for name in names:
+        try:
+            kinds[await workload_kind(client, name)] = None
+        except UnknownKindError:
+            if not asleep:
+                raise
+    return tuple(kinds)
 
 
 def _waking(job: Job, item: Saved, thing: Thing) -> Patch | None:

@@ -26,8 +26,15 @@ from hibernator.decisions.scaling import (
     to_wake,
 )
 from hibernator.decisions.sleepmark import ASLEEP_AT, TRACE, SleepMark, read_mark
+from hibernator.executors.insist import sure_of
 from hibernator.executors.protocol import Permanent
-from hibernator.executors.workloads.kinds import AnyObject, WorkloadKind, workload_kind, workload_of
+from hibernator.executors.workloads.kinds import (
+    AnyObject,
+    UnknownKindError,
+    WorkloadKind,
+    workload_kind,
+    workload_of,
+)
 from hibernator.kube import errors
 from hibernator.kube.client import Client
 
@@ -125,19 +132,25 @@ class Whole:
 
 
 async def read_whole(client: Client, key: str, was: Mapping[str, Any]) -> Whole | None:
-    """The very thing that was saved, if it is still there."""
+    """The very thing that was saved, if it is still there, or what a backup has brought back of it."""
     label, namespace, name = parts_of(key)
-    kind = await workload_kind(client, label)
+    try:
+        kind = await workload_kind(client, label)
+    except UnknownKindError:  # its objects went with it
+        return None
     try:
         found = await client.get(kind.api, name, namespace)
-    except errors.NotFound:
-        return None
-    if found.metadata.uid != was.get("uid"):
+    except errors.NotFound as error:
+        sure_of(error)
         return None
     scaled = None
     if by := was.get("scaledObject"):
         with suppress(errors.NotFound):  # gone, it left the workload as it was: that sleeps and wakes now
             scaled = await client.get(SCALED_OBJECTS, by, namespace)
+    if found.metadata.uid != was.get("uid"):
+        mark = read_mark((scaled or found).metadata.annotations)
+        if mark is None or mark.was != was:
+            return None
     return Whole(kind, found, scaled)
 
 
