@@ -2,6 +2,7 @@
 
 from whenever import TimeDelta
 
+from hibernator.api.planstatus import MOST_REMOVED, MOST_TARGETS
 from hibernator.api.problem import Problem
 from hibernator.decisions.conditions import find
 from hibernator.decisions.hibernateplan import decide
@@ -86,6 +87,26 @@ def test_a_target_that_joins_in_the_night_goes_to_sleep_and_one_that_leaves_is_w
     drill.look("Asleep")
     assert drill.states == {"b": "Completed", "c": "Completed"}
     assert drill.status.cycle == 1
+
+
+def test_however_many_targets_are_renamed_in_the_night_the_status_has_room_for_it_and_all_wake() -> None:
+    """A status that the API server refuses is never written, and the plan would sleep for ever."""
+    drill = Drill(spec(*(f"a{number}" for number in range(MOST_TARGETS))))
+    drill.go("Asleep")
+    for letter in "bcd":  # while nothing of those before can be woken
+        drill.spec = spec(*(f"{letter}{number}" for number in range(MOST_TARGETS)))
+        drill.generation += 1
+        for _ in range(3):
+            drill.work(drill.look("Asleep"), failing(*drill.kept))
+            assert len(drill.status.targets) <= MOST_TARGETS + MOST_REMOVED
+    for wanted in ("Asleep", "Awake"):
+        drill.go(wanted, patiently=True)
+    for _ in range(5):  # the last of them have their turn when there is room
+        drill.go("Awake", patiently=True)
+        assert len(drill.status.targets) <= MOST_TARGETS + MOST_REMOVED
+    assert drill.kept == set()
+    assert drill.phase == "Active"
+    assert {target.name[0] for target in drill.status.targets} == {"d"}
 
 
 def test_a_target_that_is_described_in_other_words_is_looked_at_again() -> None:

@@ -3,8 +3,10 @@
 import pytest
 from whenever import TimeDelta
 
-from hibernator.decisions.conditions import find
+from hibernator.api.planstatus import ItemCount
+from hibernator.decisions.conditions import LONGEST_MESSAGE, find
 from hibernator.decisions.hibernateplan_case import RETRY
+from hibernator.decisions.hibernateplan_status import TargetOutcome
 from support.plan_drill import Drill, failing, spec, strategy
 
 
@@ -168,6 +170,14 @@ def test_a_waking_that_failed_for_good_begins_again_although_the_clock_was_set_b
 def test_a_sleep_that_failed_for_good_is_left_at_that() -> None:
     drill = Drill(spec("a", "b"))
     assert drill.go("Asleep", failing("a", state="hopeless")).after > 80_000
+
+
+def test_however_much_others_say_of_a_failure_the_status_stays_small_enough_to_be_written() -> None:
+    drill = Drill(spec("a", behavior={"retries": 0}))
+    drill.look("Asleep")
+    drill.outcomes["a"] = TargetOutcome(state="failed", items=ItemCount(total=1), message="no " * 2**20)
+    drill.look("Asleep")
+    assert len(drill.status.targets[0].message) == LONGEST_MESSAGE
 
 
 def test_a_retry_takes_up_what_failed_and_only_once() -> None:

@@ -17,6 +17,7 @@ Result = Literal["Succeeded", "PartlyFailed", "Failed", "Aborted"]
 # Exceptions carry the name of their plan as a label, and labels are short.
 LONGEST_NAME = 63
 MOST_TARGETS = 100
+MOST_REMOVED = 100  # targets that have left the spec and are still to be woken
 MOST_RECENT = 100
 
 
@@ -135,8 +136,8 @@ class HibernatePlanStatus(Model):
     targets: Annotated[
         tuple[TargetStatus, ...],
         says(
-            "How far each target is.",
-            maxItems=MOST_TARGETS,
+            "How far each target is, and each one that has left the spec and is still to be woken.",
+            maxItems=MOST_TARGETS + MOST_REMOVED,
             x_kubernetes_list_type="map",
             x_kubernetes_list_map_keys=["name"],
         ),

@@ -53,7 +53,7 @@ def seconds_until(moment: Instant, now: Instant) -> float:
     return max(0.0, (moment - now).total("seconds"))
 
 
-def _shortened(message: str) -> str:
+def shortened(message: str) -> str:
     """As much as the API server takes, and more than anyone reads."""
     return message if len(message) <= LONGEST_MESSAGE else f"{message[: LONGEST_MESSAGE - 1]}…"
 
@@ -65,7 +65,7 @@ def _condition(old: Condition | None, verdict: ConditionState, now: Instant, gen
         type=verdict.type,
         status=status,
         reason=verdict.reason,
-        message=_shortened(verdict.message),
+        message=shortened(verdict.message),
         last_transition_time=since,
         observed_generation=generation,
     )

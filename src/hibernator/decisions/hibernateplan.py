@@ -14,6 +14,7 @@ from whenever import Instant, TimeDelta
 
 from hibernator.api.planstatus import (
     MOST_RECENT,
+    MOST_REMOVED,
     ActiveException,
     HibernatePlanStatus,
     RecentException,
@@ -21,7 +22,7 @@ from hibernator.api.planstatus import (
     TargetState,
     TargetStatus,
 )
-from hibernator.decisions.conditions import whole_second
+from hibernator.decisions.conditions import shortened, whole_second
 from hibernator.decisions.hibernateplan_case import (
     LEAVE_ASLEEP,
     LONGEST_SECONDS,
@@ -147,8 +148,9 @@ def _move(seen: Seen, status: HibernatePlanStatus, wanted: Rest, now: Instant) -
         sleepers = [name for name in names if name in asleep]
         others = [name for name in names if name not in asleep]
         status = begin(status, "Wake", [*removed, *sleepers], others, now)
-    elif operation is None and (again := _again(seen, status, now)):
+    elif operation is None and (again := _again(seen, status, now) or _unknown(seen, status)):
         status = reopen(status, again, now)
+    status = _fitting(seen, status)
     status = _replace(status, retried=seen.plan.metadata.annotations.get(RETRY, status.retried)[:64])
     if status.current_operation is None:
         return _said(seen, _without_removed(seen, status), now)
@@ -211,6 +213,28 @@ def _due(seen: Seen, status: HibernatePlanStatus, now: Instant) -> tuple[str, ..
     known = states(status)
     names = [target.name for target in seen.plan.spec.targets if target.name in seen.due]
     return tuple(name for name in names if name in known and known[name].state == "Completed")
+
+
+def _unknown(seen: Seen, status: HibernatePlanStatus) -> tuple[str, ...]:
+    """The targets of which something is kept and of which the status says nothing, as far as it has room."""
+    known = states(status)
+    room = MOST_REMOVED - len(_removed(seen, status))
+    unknown = sorted(seen.kept - known.keys())
+    return tuple(unknown[: max(room, 0)]) if status.history else ()
+
+
+def _removed(seen: Seen, status: HibernatePlanStatus) -> list[str]:
+    """The targets of the status that have left the spec."""
+    names = {target.name for target in seen.plan.spec.targets}
+    return [target.name for target in status.targets if target.name not in names]
+
+
+def _fitting(seen: Seen, status: HibernatePlanStatus) -> HibernatePlanStatus:
+    """As many removed targets as the status has room for. The others have their turn afterwards."""
+    surplus = set(_removed(seen, status)[MOST_REMOVED:])
+    if not surplus:
+        return status
+    return _replace(status, targets=tuple(target for target in status.targets if target.name not in surplus))
 
 
 def _is_over(pause: float, end: Instant, now: Instant) -> bool:
@@ -299,7 +323,7 @@ def _look(seen: Seen, status: HibernatePlanStatus, now: Instant) -> Decision:
                 known[name] = TargetStatus(
                     name=name,
                     state=state,
-                    message=outcome.message,
+                    message=shortened(outcome.message),
                     items=outcome.items,
                     saving=hourly(outcome.saving),
                 )

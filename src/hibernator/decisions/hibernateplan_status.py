@@ -25,7 +25,7 @@ from hibernator.api.planstatus import (
     TargetStatus,
     WokenByOthers,
 )
-from hibernator.decisions.conditions import whole_second
+from hibernator.decisions.conditions import shortened, whole_second
 from hibernator.decisions.hibernateplan_order import pause
 from hibernator.decisions.hibernateplan_restore import NOTHING, Saving
 
@@ -194,19 +194,19 @@ def last_result(status: HibernatePlanStatus) -> OperationResult | None:
 
 
 def _folded(target: TargetStatus, outcome: TargetOutcome, retries: int, now: Instant) -> TargetStatus:
-    target = _replace(target, items=outcome.items)
+    target, message = _replace(target, items=outcome.items), shortened(outcome.message)
     match outcome.state:
         case "working":
-            return _replace(target, message=outcome.message)
+            return _replace(target, message=message)
         case "done":
             saving = hourly(outcome.saving) if outcome.saving != NOTHING else None
-            return with_state(_replace(target, saving=saving), "Completed", outcome.message, now)
+            return with_state(_replace(target, saving=saving), "Completed", message, now)
         case "failed" if (target.attempts or 1) <= retries:
             minutes = pause(target.attempts or 1) / 60
-            again = f"{outcome.message} Tried again after {minutes:g} min."
+            again = f"{message} Tried again after {minutes:g} min."
             return with_state(target, "Pending", again, now)
         case _:
-            return with_state(target, "Failed", outcome.message, now)
+            return with_state(target, "Failed", message, now)
 
 
 def _interrupted(status: HibernatePlanStatus, now: Instant) -> HibernatePlanStatus:
