@@ -14,13 +14,14 @@ import asyncio
 import logging
 import os
 import random
+import signal
 import sys
 import tempfile
 import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -62,15 +63,13 @@ class Tally:
         return "\n".join(f"{row[0]:<12}" + "".join(f"{cell:>12}" for cell in row[1:]) for row in rows)
 
 
-async def play(cluster: ClusterInTest, cases: Sequence[Case], workers: int) -> Tally:
+async def play(cluster: ClusterInTest, cases: Sequence[Case], workers: int, tally: Tally) -> None:
     """All of them, so many at the same time for each strategy."""
-    tally = Tally(len(cases))
     async with asyncio.TaskGroup() as group:
         for strategy in STRATEGIES:
             left = iter([case for case in cases if case.strategy == strategy])
             for _ in range(workers):
                 group.create_task(_work(cluster, strategy, left, tally))
-    return tally
 
 
 async def _work(cluster: ClusterInTest, strategy: Strategy, left: Iterator[Case], tally: Tally) -> None:
@@ -105,7 +104,7 @@ def _say(text: str) -> None:
 @contextmanager
 def _control_plane() -> Iterator[ClusterInTest]:
     with tempfile.TemporaryDirectory(prefix="hibernator-nights-") as folder:
-        os.environ.setdefault("GOGC", "400")  # memory for time: the API server does most of the work here
+        os.environ.setdefault("GOGC", "200")  # memory for time: the API server does most of the work here
         reading, writing = os.pipe()
         up = start(
             Path(folder) / "cluster", find_or_build(needed(nodes=False), PlainReporter()), lifeline=reading
@@ -138,9 +137,12 @@ def main() -> int:
     level = logging.INFO if options.log else logging.CRITICAL
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(level))
     cases = _chosen(options)
-    with _control_plane() as cluster:
+    tally = Tally(len(cases))
+    for ending in (signal.SIGINT, signal.SIGTERM):  # also in the background, where a shell ignores the first
+        signal.signal(ending, signal.default_int_handler)
+    with _control_plane() as cluster, suppress(KeyboardInterrupt):
         cluster.install_crds()
-        tally = asyncio.run(play(cluster, cases, options.workers))
+        asyncio.run(play(cluster, cases, options.workers, tally))
     _say(tally.table())
     return 1 if tally.failed else 0
 

@@ -140,7 +140,12 @@ def _session() -> Session:
 
 @asynccontextmanager
 async def operating(
-    client: Client, key: Key, clock: ManualClock, *, empty: Collection[Kind[Any]] = ()
+    client: Client,
+    key: Key,
+    clock: ManualClock,
+    *,
+    empty: Collection[Kind[Any]] = (),
+    trail: type[Trail] = Trail,
 ) -> AsyncIterator[Controller]:
     """The controller of plans in one namespace, with its caches filled, for whoever calls its reconcile.
 
@@ -155,15 +160,15 @@ async def operating(
     ):
         if isinstance(client, MortalClient):
             connectors._opener = _MortalOpener(client, session)  # type: ignore[assignment] # all that is asked of them
-        trail = Trail(ChainStore(database, now=clock.now), identity="test")
+        kept = trail(ChainStore(database, now=clock.now), identity="test")
         means = Means(
             client=client,
             caches=Caches(client, metrics, key.namespace),
             recorder=Recorder(client, clock, metrics, instance="test"),
             clock=clock,
             metrics=metrics,
-            trail=trail,
-            spool=AuditSpool(client, trail, key.namespace),
+            trail=kept,
+            spool=AuditSpool(client, kept, key.namespace),
         )
         registry = executors(connectors, own_namespace="hibernator-system")
         strays = strays_of(means, connectors, registry, lambda _cache: None, key.namespace)
