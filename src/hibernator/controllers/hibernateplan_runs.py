@@ -306,7 +306,8 @@ class Runner:
         progress.done += len(finished)
         if self.lingers(job.target.type) is not None:
             progress.mine |= {item.key for item in finished if item.covered}
-        progress.settling += finished
+        if self._registry[job.target.type].patience(job) is not None:
+            progress.settling += [replace(item, seen=None) for item in finished]
         progress.todo = [item for item in batch if item.key in throttled] + rest
         return max(throttled.values(), key=lambda error: error.patience, default=None)
 

@@ -6,7 +6,9 @@ which finds them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
 
+from msgspec.structs import replace
 from whenever import Instant
 
 from hibernator.api.core import CustomResourceDefinition
@@ -21,6 +23,9 @@ from hibernator.executors.sleepers import BUILT_INS
 from hibernator.kube.cache import Cache
 from hibernator.kube.client import Client
 from hibernator.kube.controller import Key
+from hibernator.kube.store import lean
+
+_NOTHING: Final[Mapping[str, str]] = {}
 
 
 class Staying:
@@ -44,7 +49,7 @@ class Staying:
             known = kind.resource in BUILT_INS or self._definitions.get("", kind.resource)
             if kind.resource in self._caches or not known:
                 continue
-            cache = Cache(self._client, partial(kind), self._namespace, label_selector=LABEL)
+            cache = Cache(self._client, partial(kind), self._namespace, label_selector=LABEL, keep=_kept)
             cache.index(BY_PLAN, _plan_of)
             cache.on_change(lambda _old, new: self._changed(new))
             self._caches[kind.resource] = cache
@@ -69,6 +74,13 @@ def is_kept(plan: HibernatePlan, stored: Mapping[str, Stored], mark: SleepMark) 
     """Whether the plan says what the mark says: who may edit the workload may edit the mark."""
     known = stored.get(mark.target)
     return mark.uid == plan.metadata.uid and known is not None and mark.item in known.kept.sleeping
+
+
+def _kept(sleeper: Object) -> Object:
+    """Of most sleepers nothing is asked but that they are there: thousands cost little then."""
+    if any(_plan_of(sleeper)):
+        return lean(sleeper)
+    return replace(sleeper, metadata=replace(sleeper.metadata, labels=_NOTHING, annotations=_NOTHING))
 
 
 def _plan_of(sleeper: Object) -> Iterator[str]:

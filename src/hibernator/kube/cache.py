@@ -8,6 +8,7 @@ await plans.wait_synced()
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from hibernator.api.kind import Kind
@@ -16,7 +17,7 @@ from hibernator.kube.client import Client
 from hibernator.kube.clock import steady
 from hibernator.kube.metrics import CACHE_OBJECTS, CACHE_SILENT_SECONDS, CACHE_UNDECODABLE, Metrics
 from hibernator.kube.reflector import Reflector, ReflectorTuning, Selection
-from hibernator.kube.store import Store
+from hibernator.kube.store import Store, lean
 
 T = TypeVar("T", bound=Object)
 
@@ -32,10 +33,13 @@ class Cache(Store[T]):
         *,
         label_selector: str = "",
         field_selector: str = "",
+        keep: Callable[[T], T] = lean,
         habits: ReflectorTuning | None = None,
         metrics: Metrics | None = None,
     ) -> None:
-        super().__init__(kind, namespace=namespace, everything=not (label_selector or field_selector))
+        super().__init__(
+            kind, namespace=namespace, everything=not (label_selector or field_selector), keep=keep
+        )
         metrics = metrics or Metrics()
         selection = Selection(namespace, label_selector, field_selector)
         self._reflector = Reflector(client, self, selection, habits or ReflectorTuning(), metrics)

@@ -50,10 +50,19 @@ class Store(Generic[T]):
     """The objects, and the rules by which they change.
 
     `everything` says that all objects of the kind belong here, and not only those that a selector chooses.
+    `keep` makes of an object what is held of it.
     """
 
-    def __init__(self, kind: Kind[T], *, namespace: str = "", everything: bool = True) -> None:
+    def __init__(
+        self,
+        kind: Kind[T],
+        *,
+        namespace: str = "",
+        everything: bool = True,
+        keep: Callable[[T], T] = lean,
+    ) -> None:
         self.kind = kind
+        self._keep = keep
         self.undecodable: dict[Key, Broken] = {}
         self._namespace = namespace
         self._everything = everything
@@ -114,7 +123,7 @@ class Store(Generic[T]):
         # What the watch has passed it knows better: the object may be gone again.
         if _version(obj) > self._seen:
             self._written = max(self._written, _version(obj))
-            self._offer(key, lean(obj))
+            self._offer(key, self._keep(obj))
 
     def saw(self, obj: T) -> None:
         """The watch has an event: the object is like this."""
@@ -125,7 +134,7 @@ class Store(Generic[T]):
         key = key_of(obj)
         if self.undecodable:
             self.undecodable.pop(key, None)
-        self._offer(key, lean(obj))
+        self._offer(key, self._keep(obj))
 
     def saw_deletion(self, key: Key, version: int) -> None:
         """The watch has an event: the object is gone."""
@@ -165,7 +174,7 @@ class Store(Generic[T]):
             return False
         self._seen = version
         self._written = 0 if rewound else self._written
-        listed = {key_of(item): lean(item) for page in pages for item in page.items}
+        listed = {key_of(item): self._keep(item) for page in pages for item in page.items}
         # Newer than the list are only our own writes, if the API server was not set back.
         replaced = {key: old for key, old in self._objects.items() if rewound or _version(old) <= version}
         changes: list[tuple[T | None, T | None]] = []

@@ -6,9 +6,10 @@ list brought is written without another look: its version is the precondition.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 import structlog
 
@@ -62,9 +63,11 @@ from hibernator.executors.workloads.writes import (
 from hibernator.kube import errors
 from hibernator.kube.client import Client
 from hibernator.kube.together import together
+from hibernator.kube.wire import Page
 
 _LISTS: Final = 8  # at the same time
-_PAGE: Final = 100  # workloads; ten plans that read at the same time hold ten pages
+_PAGE: Final = 100  # workloads
+_PAGES_AT_ONCE: Final = 3  # of one cluster
 _AUTOSCALED: Final = (
     "a HorizontalPodAutoscaler scales it, and would undo every number but 0: give it a TimeWindowScaler, "
     "or a target without sleepReplicas"
@@ -88,17 +91,18 @@ class WorkloadScaler(Executor):
     def __init__(self, clusters: Clusters, reach: Reach) -> None:
         self._clusters = clusters
         self._reach = reach
+        self._turns: WeakKeyDictionary[Client, asyncio.Semaphore] = WeakKeyDictionary()
 
     async def discover(self, job: Job) -> tuple[Item, ...]:
         selector = selector_text(parameters_of(job.target).workload_selector)
         return await self._everywhere(
-            job, lambda client, namespace, kinds: _items(client, namespace, kinds, selector, job)
+            job, lambda client, namespace, kinds: self._items(client, namespace, kinds, selector, job)
         )
 
     async def asleep(self, job: Job) -> tuple[Item, ...]:
         """By the label of sleepers alone: what sleeps is to be woken, whatever its other labels say now."""
         return await self._everywhere(
-            job, lambda client, namespace, kinds: _sleepers(client, namespace, kinds, job), asleep=True
+            job, lambda client, namespace, kinds: self._sleepers(client, namespace, kinds, job), asleep=True
         )
 
     async def sleep(self, job: Job, item: Saved) -> None:
@@ -158,6 +162,62 @@ class WorkloadScaler(Executor):
         check_count(sum(map(len, found)))
         return tuple(sorted((item for items in found for item in items), key=lambda item: item.key))
 
+    async def _items(
+        self, client: Client, namespace: str, kinds: Iterable[WorkloadKind], selector: str, job: Job
+    ) -> list[Item]:
+        scaled = {_scales(one): one for one in await _scaled_objects(client, namespace)}
+        wanted = parameters_of(job.target).sleep_replicas
+        sized = await _autoscaled(client, namespace) if wanted else frozenset()
+        items: list[Item] = []
+        for kind in kinds:
+            async for page in self._pages(client, kind, namespace, selector):
+                items += [
+                    _item(kind, found, scaled.get(of := _scalee(kind, found)), job, Size(wanted, of in sized))
+                    for found in page.items
+                    if found.metadata.annotations.get(EXCLUDE) != "true"
+                    and found.metadata.deletion_timestamp is None
+                    and not is_finished(kind, found)
+                ]
+                check_count(len(items))
+                del page
+        return items
+
+    async def _sleepers(
+        self, client: Client, namespace: str, kinds: Iterable[WorkloadKind], job: Job
+    ) -> list[Item]:
+        items: list[Item] = []
+        for kind in kinds:
+            async for page in self._pages(client, kind, namespace, LABEL):
+                for found in page.items:
+                    thing = _thing(kind, found)
+                    mark = read_mark(found.metadata.annotations)
+                    if item := _marked(mark, _key(kind, found), job, thing):
+                        items.append(item)
+                del page
+        by_kind = {(kind.api.group, kind.api.kind): kind for kind in kinds}
+        for scaled in await _scaled_objects(client, namespace, LABEL):
+            group, kind_name, name = _scales(scaled)
+            # By what it scales, not by what its mark says: that may name something of others.
+            if found_kind := by_kind.get((group, kind_name)):
+                mark = read_mark(scaled.metadata.annotations)
+                if item := _marked(mark, f"{found_kind.label}/{namespace}/{name}", job, None):
+                    items.append(item)
+        return items
+
+    async def _pages(
+        self, client: Client, kind: WorkloadKind, namespace: str, selector: str
+    ) -> AsyncIterator[Page[AnyObject]]:
+        """Page by page, a few at a time for all plans: no more of thousands is in memory as a whole."""
+        turns = self._turns.setdefault(client, asyncio.Semaphore(_PAGES_AT_ONCE))
+        pages = client.pages(kind.api, namespace, label_selector=selector, limit=_PAGE)
+        while True:
+            async with turns:
+                page = await anext(pages, None)
+            if page is None:
+                return
+            yield page
+            del page
+
 
 async def _kinds(client: Client, names: Iterable[str], *, asleep: bool) -> tuple[WorkloadKind, ...]:
     """The kinds, each once. Of one that went in the night nothing sleeps; the others wake all the same."""
@@ -184,49 +244,6 @@ def _waking(job: Job, item: Saved, thing: Thing) -> Patch | None:
     if not item.covered and not (mark and mark.uid == job.uid):
         raise item.foreign
     return thing.to_wake(item.restore, job.trace)
-
-
-async def _items(
-    client: Client, namespace: str, kinds: Iterable[WorkloadKind], selector: str, job: Job
-) -> list[Item]:
-    scaled = {_scales(one): one for one in await _scaled_objects(client, namespace)}
-    wanted = parameters_of(job.target).sleep_replicas
-    sized = await _autoscaled(client, namespace) if wanted else frozenset()
-    items: list[Item] = []
-    for kind in kinds:
-        # Page by page, so that of thousands no more than a page is in memory as a whole.
-        async for page in client.pages(kind.api, namespace, label_selector=selector, limit=_PAGE):
-            items += [
-                _item(kind, found, scaled.get(of := _scalee(kind, found)), job, Size(wanted, of in sized))
-                for found in page.items
-                if found.metadata.annotations.get(EXCLUDE) != "true"
-                and found.metadata.deletion_timestamp is None
-                and not is_finished(kind, found)
-            ]
-            check_count(len(items))
-            del page
-    return items
-
-
-async def _sleepers(client: Client, namespace: str, kinds: Iterable[WorkloadKind], job: Job) -> list[Item]:
-    items: list[Item] = []
-    for kind in kinds:
-        async for page in client.pages(kind.api, namespace, label_selector=LABEL, limit=_PAGE):
-            for found in page.items:
-                thing = _thing(kind, found)
-                mark = read_mark(found.metadata.annotations)
-                if item := _marked(mark, _key(kind, found), job, thing):
-                    items.append(item)
-            del page
-    by_kind = {(kind.api.group, kind.api.kind): kind for kind in kinds}
-    for scaled in await _scaled_objects(client, namespace, LABEL):
-        group, kind_name, name = _scales(scaled)
-        # By what it scales, not by what its mark says: that may name something of others.
-        if found_kind := by_kind.get((group, kind_name)):
-            mark = read_mark(scaled.metadata.annotations)
-            if item := _marked(mark, f"{found_kind.label}/{namespace}/{name}", job, None):
-                items.append(item)
-    return items
 
 
 def _marked(mark: SleepMark | None, key: str, job: Job, thing: Thing | None) -> Item | None:
