@@ -154,6 +154,14 @@ def test_mistakes_elsewhere_than_in_the_schedule_keep_no_one_asleep() -> None:
     assert drill.log == ["Sleep a", "Wake a"]
 
 
+def test_what_is_kept_but_cannot_be_read_keeps_no_one_asleep() -> None:
+    drill = Drill(spec("a"))
+    drill.go("Asleep")
+    drill.unreadable = True
+    assert not drill.look("Asleep").runs
+    assert [run.name for run in drill.look("Awake").runs] == ["a"]
+
+
 def test_what_is_kept_but_cannot_be_read_holds_up_a_deletion() -> None:
     drill = Drill(spec("a"), deleted=True)
     decision = decide(

@@ -59,6 +59,7 @@ class Drill:
     problems: tuple[Problem, ...] = ()
     woken: tuple[Woken, ...] | None = ()
     strays: tuple[str, ...] = ()
+    unreadable: bool = False
     log: list[str] = field(default_factory=list)  # `Sleep a`, in the order in which runs began
     most_at_once: int = 0
     outcomes: dict[str, TargetOutcome] = field(default_factory=dict)
@@ -91,6 +92,7 @@ class Drill:
                 problems=self.problems,
                 woken=self.woken,
                 strays=self.strays,
+                unreadable=self.unreadable,
             ),
             self.now,
         )

@@ -192,7 +192,7 @@ class PlanReconciler(Reconciler[HibernatePlan, Seen, Decision]):
         return Seen(
             plan=plan,
             clock=clock,
-            kept=frozenset(stored),
+            kept=frozenset(stored) | memory.held.unreadable.keys(),
             due=self._strays.due(plan, stored, now) | due(stored, now),
             due_at=due_at(stored, now),
             changed=frozenset(

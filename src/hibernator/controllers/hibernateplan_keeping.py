@@ -16,7 +16,7 @@ from hibernator.api.meta import Object, ObjectMeta
 from hibernator.api.problem import Problem
 from hibernator.controllers import shared
 from hibernator.controllers.hibernateplan_progress import Progress
-from hibernator.controllers.hibernateplan_restore import RestoreData, Stored
+from hibernator.controllers.hibernateplan_restore import RestoreData, Stored, Unreadable
 from hibernator.controllers.hibernateplan_runs import Runner
 from hibernator.decisions.hibernateplan_case import Run
 from hibernator.decisions.hibernateplan_keeping import is_woken, missing, removed
@@ -35,6 +35,7 @@ class Held:
     """What must be read again after an outcome that is not known."""
 
     stored: dict[str, Stored] | None = None
+    unreadable: dict[str, Unreadable] = field(default_factory=dict)  # of what is held as `stored`, or not
     progress: dict[str, Progress] = field(default_factory=dict)
     woken: dict[str, int] = field(default_factory=dict)  # targets that this process has woken, in which cycle
     mine: dict[str, frozenset[str]] = field(default_factory=dict)  # their items that may be woken once more
@@ -48,6 +49,7 @@ class Held:
 
     def forget(self) -> None:
         self.stored = None
+        self.unreadable.clear()
         self.progress.clear()
         self.woken.clear()
         self.mine.clear()
@@ -70,22 +72,18 @@ class Keeping:
         }
         held.dropped &= {one.uid for one in known.values()}
         left = {name: one for name, one in known.items() if one.uid not in held.dropped}
-        if held.stored is not None and _was_changed(held.stored, left, self._maps.seen):
+        if held.stored is not None and _was_changed(held, left, self._maps.seen):
             held.forget()
         if held.stored is None:
             quiet = plan.status.current_operation is None and standing(plan.status, ()) == "Awake"
             if quiet and not known:
                 held.stored = {}
                 return {}, ()
-            try:
-                stored = await self._restore.load(namespace, name)
-            except ValueError as error:
-                fix = "Correct what was changed by hand in the ConfigMaps hibernator-restore-*."
-                return {}, (Problem("restore data", name, f"it cannot be read: {error}", fix),)
-            for run in missing(plan, stored.keys()):
+            stored, held.unreadable = await self._restore.load(namespace, name)
+            for run in missing(plan, stored.keys() | held.unreadable.keys()):
                 await self._recover(plan, run, stored, now)
             held.stored = stored
-        return held.stored, ()
+        return held.stored, tuple(map(_problem, held.unreadable.items()))
 
     async def _recover(self, plan: HibernatePlan, run: Run, stored: dict[str, Stored], now: Instant) -> None:
         """Restore data was deleted by hand: the sleepers themselves say what they were."""
@@ -161,18 +159,22 @@ def job_of(plan: HibernatePlan, run: Run, stored: Mapping[str, Stored], now: Ins
     )
 
 
-def _was_changed(stored: Mapping[str, Stored], known: Mapping[str, ObjectMeta], seen: int) -> bool:
+def _problem(found: tuple[str, Unreadable]) -> Problem:
+    target, one = found
+    fix = "Correct what was changed by hand in the ConfigMaps hibernator-restore-*."
+    return Problem("restore data", target, f"that of the target {target} cannot be read: {one.why}", fix)
+
+
+def _was_changed(held: Held, known: Mapping[str, ObjectMeta], seen: int) -> bool:
     """Whether someone else has written to what we hold, as far as the watch has come."""
-    held = {
-        part.found.metadata.name: part.found.metadata
-        for one in stored.values()
-        for part in one.parts.values()
-    }
-    for name, mine in held.items():
-        if name not in known and order(mine.resource_version) <= seen:
+    stored = (part.found.metadata for one in (held.stored or {}).values() for part in one.parts.values())
+    unreadable = (metadata for one in held.unreadable.values() for metadata in one.parts)
+    mine = {metadata.name: metadata for metadata in (*stored, *unreadable)}
+    for name, metadata in mine.items():
+        if name not in known and order(metadata.resource_version) <= seen:
             return True
     return any(
-        name not in held or order(theirs.resource_version) > order(held[name].resource_version)
+        name not in mine or order(theirs.resource_version) > order(mine[name].resource_version)
         for name, theirs in known.items()
     )
 

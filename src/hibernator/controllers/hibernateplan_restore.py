@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hibernator.api.core import CONFIG_MAPS, ConfigMap
+from hibernator.api.meta import ObjectMeta
 from hibernator.decisions.hibernateplan_restore import (
     FINALIZER,
     LABEL,
@@ -44,23 +45,31 @@ class Stored:
     parts: dict[int, _Part] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """The ConfigMaps of a target, of which at least one cannot be read. They stay as they are."""
+
+    why: str
+    parts: tuple[ObjectMeta, ...]
+
+
 class RestoreData:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def load(self, namespace: str, plan: str) -> dict[str, Stored]:
-        """Everything that is kept for a plan, from the API server itself. ValueError if it cannot be read."""
+    async def load(self, namespace: str, plan: str) -> tuple[dict[str, Stored], dict[str, Unreadable]]:
+        """Everything that is kept for a plan, from the API server itself, and what of it cannot be read."""
         selector = f"{LABEL}=true,{PLAN_LABEL}={plan}"
-        by_target: dict[str, dict[int, _Part]] = {}
+        by_target: dict[str, list[ConfigMap]] = {}
         for found in await self._client.list(CONFIG_MAPS, namespace, label_selector=selector):
-            target, number = found.metadata.labels.get(TARGET_LABEL, ""), _number(found)
-            by_target.setdefault(target, {})[number] = _part(found)
-        stored = {}
-        for target, by_number in by_target.items():
-            datas = [by_number[number].found.data for number in sorted(by_number)]
-            if kept := read(datas):
-                stored[target] = Stored(kept, by_number)
-        return stored
+            by_target.setdefault(found.metadata.labels.get(TARGET_LABEL, ""), []).append(found)
+        stored, unreadable = {}, {}
+        for target, maps in by_target.items():
+            try:
+                stored[target] = _stored(maps)
+            except ValueError as error:
+                unreadable[target] = Unreadable(str(error), tuple(one.metadata for one in maps))
+        return stored, unreadable
 
     async def save(self, namespace: str, plan: str, kept: Kept, before: Stored | None) -> Stored:
         """Make it durable. Entries stay in their part while it has room for them; others go to new parts."""
@@ -161,6 +170,14 @@ def _refusals() -> Iterator[None]:
         yield
     except (Forbidden, Invalid) as error:
         raise Permanent(f"Its restore data cannot be written: {error.message}") from error
+
+
+def _stored(maps: Iterable[ConfigMap]) -> Stored:
+    by_number = {_number(found): _part(found) for found in maps}
+    kept = read(by_number[number].found.data for number in sorted(by_number))
+    if kept is None:
+        raise ValueError("there is nothing in it")
+    return Stored(kept, by_number)
 
 
 def _part(found: ConfigMap) -> _Part:

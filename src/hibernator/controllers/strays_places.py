@@ -128,15 +128,14 @@ class Places:
         return left
 
     async def _left_elsewhere(self, namespace: str, plan: str) -> list[tuple[str, str]]:
-        try:
-            stored = await self._restore.load(namespace, plan)
-        except ValueError as error:
+        stored, unreadable = await self._restore.load(namespace, plan)
+        for target, one in unreadable.items():
             log.warning(
                 "restore data of a plan that is gone cannot be read",
                 plan=f"{namespace}/{plan}",
-                why=str(error),
+                target=target,
+                why=one.why,
             )
-            return []
         away = [one.kept for one in stored.values() if one.kept.target.connector_ref]
         return [(f"{namespace}/{plan}", key) for kept in away for key in kept.sleeping]
 

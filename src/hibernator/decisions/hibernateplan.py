@@ -84,15 +84,18 @@ def _leave_asleep(seen: Seen, _now: Instant) -> Decision | None:
 
 
 def _wait_for_restore_data(seen: Seen, now: Instant) -> Decision | None:
-    """Nothing is touched while it cannot be read what sleeps."""
-    return _said(seen, seen.plan.status, now, after=MISTAKE_SECONDS) if seen.unreadable else None
+    """Nothing goes to sleep while it cannot be read what sleeps; things wake by their marks all the same."""
+    wakes = is_deleted(seen.plan) or (seen.clock is not None and seen.clock.wanted == "Awake")
+    if wakes or not seen.unreadable:
+        return None
+    return _said(seen, seen.plan.status, now, after=MISTAKE_SECONDS)
 
 
 def _wake_to_be_deleted(seen: Seen, now: Instant) -> Decision | None:
     if not is_deleted(seen.plan):
         return None
     status = _folded(seen, now)
-    if not _sleepers(seen, status) and status.current_operation is None:
+    if not seen.unreadable and not _sleepers(seen, status) and status.current_operation is None:
         return Decision(status=status, release=True)
     return _move(seen, status, "Awake", now)
 

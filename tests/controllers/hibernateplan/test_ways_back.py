@@ -88,6 +88,28 @@ async def test_a_quota_that_lets_no_restore_data_be_written_keeps_nothing_asleep
     assert "exceeded quota" in target["message"]
 
 
+async def test_restore_data_that_cannot_be_read_keeps_nothing_asleep_and_stays(scene: PlanScene) -> None:
+    """Before: the plan waited for its correction, although each sleeper said what it was."""
+    scene.create(workload(replicas=2), plan(workloads("shop", scene.namespace), noop("other")))
+    before = scene.workloads()
+    await pass_at(scene, EVENING)
+    kept = next(one for one in scene.restore_data() if ".shop." in one["metadata"]["name"])
+    path = f"/api/v1/namespaces/{scene.namespace}/configmaps/{kept['metadata']['name']}"
+    scene.cluster.request("PATCH", path, {"data": {"items.json": "{"}})
+    await pass_at(scene, MORNING)
+    assert scene.workloads() == before
+    assert [one["metadata"]["name"] for one in scene.restore_data()] == [kept["metadata"]["name"]]
+    assert scene.phase() == "Error"
+    (degraded,) = [one for one in scene.plan_status()["conditions"] if one["type"] == "Degraded"]
+    assert "that of the target shop cannot be read" in degraded["message"]
+    await pass_at(scene, "2026-03-03T20:00:00Z")
+    assert scene.workloads() == before  # nothing more sleeps until it is corrected
+    scene.cluster.request("PATCH", path, {"data": kept["data"]})
+    await pass_at(scene, "2026-03-03T12:00:00Z")
+    assert (scene.workloads(), scene.restore_data()) == (before, [])
+    assert scene.phase() == "Active"
+
+
 async def test_an_error_that_nobody_has_foreseen_in_one_target_keeps_no_other_one_asleep(
     scene: PlanScene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,10 +139,11 @@ async def test_restore_data_that_grows_out_of_its_part_loses_nothing(scene: Plan
         asleep_before = await data.save(scene.namespace, "nights", kept(None), None)
         awake = kept({"uid": "0" * 36, "replicas": 3})
         both = await data.save(scene.namespace, "nights", awake, asleep_before)
-        found = (await data.load(scene.namespace, "nights"))["shop"]
+        (found,) = (await data.load(scene.namespace, "nights"))[0].values()
         assert (both.kept, found.kept) == (awake, awake)
         assert len(found.parts) > len(asleep_before.parts)
         again = await data.save(scene.namespace, "nights", kept(None), found)
-        assert (await data.load(scene.namespace, "nights"))["shop"].kept == kept(None)
+        (found,) = (await data.load(scene.namespace, "nights"))[0].values()
+        assert found.kept == kept(None)
         await data.drop(again)
     assert scene.restore_data() == []
