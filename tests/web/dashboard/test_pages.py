@@ -78,6 +78,11 @@ async def test_keys_lead_to_every_room_and_into_the_search(scene: Showing, chrom
         await page.keyboard.press("?")
         assert await page.get_by_role("dialog").is_visible()
         assert await found.faults() == []
+        await found.open("/plans")
+        await page.keyboard.press("/")
+        await page.keyboard.type("orders")
+        await page.keyboard.press("Enter")
+        await page.wait_for_url("**/plans?q=orders")  # and nothing of the fields that are empty
 
 
 async def test_the_first_page_is_small(scene: Showing) -> None:

@@ -53,7 +53,7 @@ async def test_who_is_only_asked_sees_the_request_and_no_plan(scene: Showing) ->
     assert f"/approve/{uid}" in home.text
     assert "<title>(" in home.text  # how many wait for him
     assert "icon-waiting.svg" in home.text
-    assert "You may see no plan" in home.text
+    assert "There is no plan that you may see" in home.text
     assert "/plans/" not in home.text
     page = await opened(scene, BOB, f"/plans/{scene.namespace}/shop-nights")
     assert page.status == 404

@@ -52,7 +52,7 @@ export function countDown(root) {
 
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 for (const note of document.querySelectorAll("[data-zone]")) {
-  note.textContent = `Times are on your clock: ${timeZone}. Timelines are on the clock of what they show.`;
+  note.textContent = `Times are on your clock: ${timeZone}. Timelines are on the clock of their plan or scaler.`;
 }
 setNow(document.body.dataset.now);
 showTimes(document);
