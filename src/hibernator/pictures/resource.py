@@ -21,7 +21,7 @@ class Standing(StrEnum):
     DRAFT = "a draft"
     REJECTED = "rejected"
     CANCELLED = "cancelled"
-    EXPIRED = "expired before it became active"
+    EXPIRED = "over without having been active"
     REFUSED = "held back, as its status says"
 
 

@@ -73,7 +73,7 @@ def test_a_draft_and_a_cancelled_exception_do_not_bend(field: str) -> None:
     [
         ({"state": "Rejected"}, "rejected"),
         ({"state": "Cancelled"}, "cancelled"),
-        ({"state": "Expired"}, "expired before it became active"),
+        ({"state": "Expired"}, "over without having been active"),
         ({"state": "Pending", "conditions": [REFUSED]}, "held back, as its status says"),
     ],
 )
