@@ -28,7 +28,6 @@ from hibernator.approvals.policies import Policies
 from hibernator.controllers import shared
 from hibernator.controllers.journal_audit import record_deletion
 from hibernator.controllers.means import Means
-from hibernator.decisions.conditions import find
 from hibernator.decisions.impact import beside, impact, workloads
 from hibernator.decisions.scheduleexception import FINALIZER, PLAN_LABEL, Decision, OpenBefore, Seen, decide
 from hibernator.decisions.scheduleexception_line import (
@@ -36,19 +35,17 @@ from hibernator.decisions.scheduleexception_line import (
     MOST_OF_REQUESTER,
     Turn,
     is_agreed,
+    is_held,
     is_open,
     place,
     plan_key,
 )
 from hibernator.decisions.scheduleexception_request import Rules, needs_approval, requester, settled
-from hibernator.decisions.scheduleexception_status import READY
 from hibernator.kube.controller import Controller, Key, Result, Watches
 from hibernator.kube.reconciler import Pass, Reconciler
 from hibernator.kube.store import Store
 from hibernator.schedule.holidays import load_holidays
 from hibernator.schedule.problems import check_exception, check_schedule
-
-_WAITS = frozenset({"AnotherActive", "QuotaExceeded"})
 
 
 class Line:
@@ -97,11 +94,10 @@ class Line:
             self._next = tuple(self._affected(old, new))
 
     def _affected(self, old: ScheduleException, new: ScheduleException | None) -> Iterator[Key]:
-        """Those that wait; and where an active one wants other times now, those who may want the same."""
+        """Those that are not in force; and where one wants other times now, those that may want the same."""
         was_changed = new is not None and is_open(new)
         for one in self.holders(plan_key(old)):
-            ready = find(one.status.conditions, READY)
-            if was_changed or (ready is not None and ready.reason in _WAITS):
+            if was_changed or one.status.state != "Active":
                 yield _key(one)
 
     def _add(self, one: ScheduleException) -> None:
@@ -142,6 +138,8 @@ def _gave_way(old: ScheduleException, new: ScheduleException | None) -> bool:
     if not is_open(old):
         return False
     if new is None or not is_open(new) or old.metadata.generation != new.metadata.generation:
+        return True
+    if not is_held(old) and is_held(new):
         return True
     return (old.status.state == "Active" != new.status.state) or (is_agreed(old) and not is_agreed(new))
 

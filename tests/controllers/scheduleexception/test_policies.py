@@ -1,5 +1,6 @@
 """Policies and exceptions together: what a policy says about itself, and what it makes of an exception."""
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -89,6 +90,30 @@ async def test_what_a_policy_held_goes_ahead_only_once_its_approvals_are_on_reco
         await run.advance_to("2026-03-04T00:00:00Z")
         assert scene.state("asked") == "Active"
     assert "AwaitingRecord" in {reason for reason, _, _ in scene.events("asked")}
+
+
+@pytest.mark.parametrize("rule", [{"limits": {"maxDuration": "8h"}}, {"unless": [{"durationAtMost": "8h"}]}])
+async def test_what_an_older_request_made_too_long_is_free_of_it_once_that_is_over(
+    scene: ExceptionScene, rule: dict[str, Any]
+) -> None:
+    def asked(name: str, since: str, until: str) -> dict[str, Any]:
+        days = {"validFrom": f"2026-03-04T{since}:00Z", "validUntil": f"2026-03-04T{until}:00Z"}
+        return exception(name, type="suspend", windows=hours(since, until, EVERY_DAY), **days)
+
+    scene.plan_over_web()
+    by = {"approvalRequired": True, "approverEmails": ["bob@company.com"]}
+    elder = asked("elder", "08:00", "13:00")
+    scene.apply(four_eyes(require={"roles": ["manager"]}, **rule), elder | {"spec": elder["spec"] | by})
+    async with scene.operator() as run:
+        await run.until(lambda: scene.state("elder") == "Pending")
+        scene.apply(asked("younger", "13:00", "18:00"))
+        await run.settle()
+        before = scene.exception_status("younger")["message"]
+        assert "lasts 10h" in before or "Waits for the approval of manager" in before
+        await asyncio.to_thread(scene.delete, "scheduleexceptions", "elder")
+        await run.settle()
+        after = scene.exception_status("younger")
+        assert (after["message"] != before, after["state"] == "Active") == (True, "unless" in rule)
 
 
 async def test_an_active_exception_that_is_changed_under_a_policy_puts_nothing_to_sleep_first(
