@@ -264,6 +264,7 @@ def test_the_journal_names_who_decided_and_no_person_where_time_ran_out() -> Non
         assert status is not None
         people = {one.type: one.data.get("user") for one in status.journal}
         assert people == {"created": ""} | told
+        assert {one.at for one in status.journal if one.type != "created"} == {status.decided_at}
         assert {one.data.get("channel") for one in status.journal if one.data.get("user")} <= {"cli"}
 
 

@@ -77,9 +77,10 @@ def test_fewer_than_the_schedule_asks_for_is_not_ready() -> None:
 
 def test_at_zero_the_condition_says_where_the_zero_is() -> None:
     asleep = seen(deployment(0), {"effectiveReplicas": 0}, autoscaler=hpa(5, 10), defaultReplicas=0)
-    message = condition(decide(asleep, MONDAY_18), "Autoscaled").message
-    assert "set as spec.replicas of" in message
-    assert "minReplicas" not in message
+    autoscaled = condition(decide(asleep, MONDAY_18), "Autoscaled")
+    assert autoscaled.status == "True"
+    assert "set as spec.replicas of" in autoscaled.message
+    assert "minReplicas" not in autoscaled.message
 
 
 KEDA = Keda(place=place("scaledobjects.keda.sh"), paused_at=None)
