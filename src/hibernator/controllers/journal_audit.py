@@ -23,7 +23,7 @@ from hibernator.audit.spool import AuditSpool
 from hibernator.audit.trail import Trail
 from hibernator.audit.types import EVENT_TYPES
 from hibernator.decisions import (
-    aianalysis,
+    aianalysis_journal,
     remediationapprovalrequest,
     remediationrequest,
     scheduleexception_status,
@@ -38,7 +38,7 @@ _CHANNELS: Final[dict[str, Channel]] = {channel: channel for channel in get_args
 # Kinds that had no journal at first. All that happens to one of their objects belongs together.
 _LATER: Final[Mapping[str, Callable[[Any], Sequence[Transition]]]] = {
     EXCEPTIONS.kind: scheduleexception_status.journal_of,
-    ANALYSES.kind: aianalysis.journal_of,
+    ANALYSES.kind: aianalysis_journal.journal_of,
     APPROVAL_REQUESTS.kind: remediationapprovalrequest.journal_of,
     REMEDIATIONS.kind: remediationrequest.journal_of,
 }

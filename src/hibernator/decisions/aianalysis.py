@@ -4,7 +4,7 @@ It is judged once. From then on what was judged, who is asked and until when sta
 that is configured later changes them. Where no one asks the people, time runs out here all the same.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
@@ -19,32 +19,19 @@ from hibernator.api.aianalysis import (
     ApprovalContext,
     DeadlineSource,
 )
-from hibernator.api.meta import Transition
 from hibernator.api.people import ApproverLevel
 from hibernator.api.remediationapprovalrequest import RemediationApprovalRequest
+from hibernator.decisions.aianalysis_journal import APPROVAL_REQUIRED, FINAL, instant_of, journaled
 from hibernator.decisions.conditions import (
     ConditionState,
     Notice,
-    find,
     lay_over,
     seconds_until,
     whole_second,
 )
-from hibernator.decisions.journal import (
-    USER,
-    News,
-    author,
-    change_news,
-    created_at,
-    creation_news,
-    journal_or,
-    noted,
-)
 from hibernator.decisions.rego import ESCALATE_AFTER, NO_WISHES, Answer, Broken, Wishes, read_timeout
-from hibernator.decisions.remediationrequest import controller_of
 
 READY: Final = "Ready"
-APPROVAL_REQUIRED: Final = "ApprovalRequired"
 POLICY_EVALUATED: Final = "PolicyEvaluated"
 
 LEAST: Final = 0.60  # below it nothing is done
@@ -70,7 +57,6 @@ EventReason = Literal[Reason, "InvalidConfiguration"]
 _WRONG: Final = frozenset(
     {"LowConfidence", "PolicyBroken", "RemediationUnknown", "Rejected", "ApprovalTimeout"}
 )
-_FINAL: Final = frozenset({"Ready", "Rejected"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +103,12 @@ def is_unjudged(analysis: AIAnalysis) -> bool:
 
 def decide(seen: Seen, now: Instant) -> Decision:
     before, generation = seen.analysis.status, seen.analysis.metadata.generation
-    if before.phase in _FINAL:
-        return Decision(status=_journaled(seen, replace(before, observed_generation=generation), now))
+    if before.phase in FINAL:
+        return Decision(
+            status=journaled(
+                seen.analysis, replace(before, observed_generation=generation), seen.recorded, now
+            )
+        )
     policies = _JUDGE if is_unjudged(seen.analysis) else _WAIT
     course = next(found for policy in policies if (found := policy(seen, now)))
     base = course.asks or before
@@ -134,61 +124,10 @@ def decide(seen: Seen, now: Instant) -> Decision:
         conditions=lay_over(before.conditions, _verdicts(seen, course), now=now, generation=generation),
     )
     return Decision(
-        status=_journaled(seen, status, now),
+        status=journaled(seen.analysis, status, seen.recorded, now),
         notices=_notices(seen, before, course),
         after=_after(course.next_look, now),
     )
-
-
-def journal_of(analysis: AIAnalysis) -> tuple[Transition, ...]:
-    return journal_or(analysis.status.journal, _story(analysis))
-
-
-def _story(analysis: AIAnalysis) -> Iterator[News]:
-    return _news(analysis, AIAnalysisStatus(), analysis.status)
-
-
-def _journaled(seen: Seen, status: AIAnalysisStatus, now: Instant) -> AIAnalysisStatus:
-    """The new status, with the journal and the notices of what changed."""
-    analysis, before = seen.analysis, seen.analysis.status
-    owner = controller_of(analysis)
-    after = replace(status, adopted_by=owner.uid if owner else status.adopted_by)
-    news = _news(analysis, before, after)
-    journal = noted(before.journal, news, seen.recorded, now, story=_story(analysis))
-    return replace(after, journal=journal)
-
-
-def _news(analysis: AIAnalysis, before: AIAnalysisStatus, after: AIAnalysisStatus) -> Iterator[News]:
-    metadata = analysis.metadata
-    by = {USER: author(metadata, 1)}
-    yield from creation_news(before.observed_generation, after.observed_generation, metadata, by)
-    yield from change_news(before.observed_generation, metadata)
-    yield from _adoption(analysis, before, after)
-    needed, known = find(after.conditions, APPROVAL_REQUIRED), find(before.conditions, APPROVAL_REQUIRED)
-    if needed and needed.status == "True" and (known is None or known.status != "True"):
-        context, at = after.approval_context, Instant(needed.last_transition_time)
-        data = {
-            "confidence": f"{context.confidence if context else 0.0:g}",
-            "playbook": context.recommended_playbook if context else "",
-            "reason": needed.reason,
-            "deadline": _instant(after.approval_deadline).format_iso(),
-            "deadlineSource": after.deadline_source or "",
-        }
-        yield News("approving", data=data, at=at, identity=(at.format_iso(),))
-    if after.phase in _FINAL and before.phase != after.phase:
-        at, request = _instant(after.phase_since), after.remediation_approval_request_ref
-        data = {"reason": after.reason} | ({"request": request.name} if request else {})
-        yield News(after.phase.lower(), data=data, at=at, identity=(at.format_iso(),))
-
-
-def _adoption(analysis: AIAnalysis, before: AIAnalysisStatus, after: AIAnalysisStatus) -> Iterator[News]:
-    owner = controller_of(analysis)
-    if owner is None or before.adopted_by == after.adopted_by:
-        return
-    # Of one from before there was a journal no one knows when: a time of today would make it news.
-    is_old = before.observed_generation is not None and not before.journal
-    at = created_at(analysis.metadata) if is_old else None
-    yield News("adopted", data={"remediation": owner.name}, at=at, identity=(owner.uid,))
 
 
 def _unfinished(seen: Seen, _now: Instant) -> _Course | None:
@@ -218,7 +157,7 @@ def _needs_people(seen: Seen, now: Instant) -> _Course | None:
         phase="Approving",
         reason=reason,
         message=_waiting(seen.analysis, asks),
-        next_look=_instant(asks.approval_deadline),
+        next_look=instant_of(asks.approval_deadline),
         asks=asks,
     )
 
@@ -245,13 +184,13 @@ def _refused(seen: Seen, _now: Instant) -> _Course | None:
     if request is None or request.status.decision not in {"Rejected", "Expired"}:
         return None
     if request.status.decision == "Expired":
-        return _too_late(_instant(seen.analysis.status.approval_deadline))
+        return _too_late(instant_of(seen.analysis.status.approval_deadline))
     return _Course(phase="Rejected", reason="Rejected", message=f"Rejected by {_by(request)}")
 
 
 def _timed_out(seen: Seen, now: Instant) -> _Course | None:
     """No one asked, or no one said how it ended: silence is never a yes."""
-    deadline = _instant(seen.analysis.status.approval_deadline)
+    deadline = instant_of(seen.analysis.status.approval_deadline)
     return None if now < _last_look(seen, deadline) else _too_late(deadline)
 
 
@@ -262,7 +201,7 @@ def _waits(seen: Seen, _now: Instant) -> _Course:
     message = _waiting(seen.analysis, status)
     if gone:
         message += " The request that asked them is gone."
-    look = _last_look(seen, _instant(status.approval_deadline))
+    look = _last_look(seen, instant_of(status.approval_deadline))
     return _Course(phase="Approving", reason=reason, message=message, next_look=look)
 
 
@@ -331,7 +270,7 @@ def _has_levels(approvers: tuple[ApproverLevel, ...]) -> bool:
 
 def _waiting(analysis: AIAnalysis, asks: AIAnalysisStatus) -> str:
     why = asks.approval_context.reason if asks.approval_context else ""
-    until = _instant(asks.approval_deadline).format_iso()
+    until = instant_of(asks.approval_deadline).format_iso()
     if analysis.spec.remediation_request_ref is None:
         return f"{why} No approver can be asked, because it names no RemediationRequest: rejected at {until}."
     return f"{why} It needs approval before {until}."
@@ -351,7 +290,7 @@ def _last_look(seen: Seen, deadline: Instant) -> Instant:
 def _by(request: RemediationApprovalRequest) -> str:
     status = request.status
     words = f": {status.decision_message}" if status.decision_message else "."
-    at = f" at {_instant(status.decided_at).format_iso()}" if status.decided_at else ""
+    at = f" at {instant_of(status.decided_at).format_iso()}" if status.decided_at else ""
     return f"{status.decided_by}{at}{words}"
 
 
@@ -389,11 +328,6 @@ def _notices(seen: Seen, before: AIAnalysisStatus, course: _Course) -> tuple[Not
         message = f"What the namespace says about approvals is used only in part. {' '.join(seen.problems)}"
         notices.append(Notice("Warning", "InvalidConfiguration", message))
     return tuple(notices)
-
-
-def _instant(moment: datetime | None) -> Instant:
-    """When; at once where no one wrote it down, which only someone else than this operator can have done."""
-    return Instant(moment) if moment else Instant.MIN
 
 
 def _full_second(moment: Instant) -> datetime:
