@@ -3,17 +3,22 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from whenever import Instant
 
+from hibernator.api.meta import Object
+from hibernator.kube.worked import Worked
 from hibernator.messages.facts import local
+from hibernator.pictures.resource import Resource
 from hibernator.web.dashboard.changes import written
-from hibernator.web.dashboard.lanes import Lanes
+from hibernator.web.dashboard.lanes import Lanes, weeks
 from hibernator.web.dashboard.viewer import Viewer, viewer
 from hibernator.web.known import LIVE
 from hibernator.web.site import Site
@@ -29,6 +34,18 @@ class Board:
 
     site: Site
     lanes: Lanes = field(default_factory=Lanes)
+    weeks: Worked[str] = field(default_factory=Worked)
+
+    async def picture(self, found: Object, resource: Resource | None, *made_of: Object) -> Markup:
+        """Four weeks of a plan with its exceptions, or of a scaler; nothing without a resource."""
+        if resource is None:
+            return Markup()
+        now, metadata = self.site.clock.now(), found.metadata
+        today = str(now.to_tz(resource.zone.name).date())
+        drawn = await self.weeks.of(
+            metadata.namespace, metadata.uid, (today, found, *made_of), partial(weeks, resource, now)
+        )
+        return Markup(drawn)  # noqa: S704  drawn by us, with all texts escaped
 
     def route(self, path: str, handler: Handler) -> Route:
         """A page for those who are logged in; all others are sent to the log-in and back."""

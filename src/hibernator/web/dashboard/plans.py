@@ -1,11 +1,9 @@
 """The plans: a list that can be searched, and the page of each."""
 
-import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from math import ceil
 from typing import Any, Final
 
-from markupsafe import Markup
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,7 +15,7 @@ from hibernator.kube.reading import ReadApiError
 from hibernator.web.dashboard.actions import offers, restore_command, typed
 from hibernator.web.dashboard.audit import events_of
 from hibernator.web.dashboard.board import Board
-from hibernator.web.dashboard.lanes import pieces, resource_of, weeks
+from hibernator.web.dashboard.lanes import pieces, resource_of
 from hibernator.web.dashboard.sums import lane_start
 from hibernator.web.dashboard.viewer import Viewer
 from hibernator.web.dashboard.views import (
@@ -108,10 +106,7 @@ class Plans:
         plan = await who.plan(request.path_params["namespace"], request.path_params["name"])
         exceptions = await who.exceptions_of(plan)
         now = self._board.site.clock.now()
-        picture = Markup()
-        if resource := resource_of(plan, exceptions):
-            drawn = await asyncio.to_thread(weeks, resource, now)
-            picture = Markup(drawn)  # noqa: S704  drawn by us, with all texts escaped
+        picture = await self._board.picture(plan, resource_of(plan, exceptions), *exceptions)
         lanes, start = self._board.lanes, lane_start(now)
         view = plan_view(plan, exceptions, lanes.day(plan, exceptions, now), now)
         kept, away = await _kept(who, plan)

@@ -1,11 +1,9 @@
 """The scalers: a list that can be searched, and the page of each."""
 
-import asyncio
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Final
 
-from markupsafe import Markup
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,7 +15,7 @@ from hibernator.api.meta import says
 from hibernator.api.timewindowscaler import TimeWindowScaler
 from hibernator.decisions.conditions import find
 from hibernator.web.dashboard.board import Board
-from hibernator.web.dashboard.lanes import resource_of_scaler, weeks
+from hibernator.web.dashboard.lanes import resource_of_scaler
 from hibernator.web.dashboard.plans import has_words, page_of
 from hibernator.web.dashboard.viewer import Viewer
 from hibernator.web.dashboard.views import ConditionView, Page, View, condition_views
@@ -102,10 +100,7 @@ class Scalers:
 
     async def _one(self, request: Request, who: Viewer) -> Response:
         scaler = await who.scaler(request.path_params["namespace"], request.path_params["name"])
-        picture = Markup()
-        if resource := resource_of_scaler(scaler):
-            drawn = await asyncio.to_thread(weeks, resource, self._board.site.clock.now())
-            picture = Markup(drawn)  # noqa: S704  drawn by us, with all texts escaped
+        picture = await self._board.picture(scaler, resource_of_scaler(scaler))
         return self._board.show(
             request,
             who,
