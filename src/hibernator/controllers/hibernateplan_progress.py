@@ -108,3 +108,20 @@ def failure(progress: Progress) -> TargetOutcome:
 def gave_up(error: ExecutorError, progress: Progress) -> TargetOutcome:
     hopeless = isinstance(error, Permanent)
     return TargetOutcome(state="hopeless" if hopeless else "failed", items=progress.items, message=str(error))
+
+
+def finished(operation: Operation, progress: Progress) -> TargetOutcome:
+    """What an attempt came to of which nothing failed."""
+    state = "asleep" if operation == "Sleep" else "awake"
+    message = f"{items_words(progress.done, 'is', 'are')} {state}."
+    if notes := progress.all_notes:
+        message += f" {notes}"
+    elif operation == "Wake" and not progress.done:
+        message = "Nothing of it was asleep."
+    elif not progress.done:
+        message = "Nothing was found that could sleep. If that is a surprise, check its parameters."
+    return TargetOutcome(state="done", items=progress.items, message=message, saving=progress.saving)
+
+
+def items_words(number: int, one: str = "", many: str = "") -> str:
+    return f"1 item {one}".rstrip() if number == 1 else f"{number} items {many}".rstrip()

@@ -20,7 +20,9 @@ from hibernator.controllers.hibernateplan_progress import (
     Progress,
     SliceResult,
     failure,
+    finished,
     gave_up,
+    items_words,
     left_words,
     waiting,
 )
@@ -285,7 +287,7 @@ class Runner:
             return
         waited = (job.now - max(progress.released.values())).total("seconds")
         if 0 <= waited < executor.lingers:
-            left = "1 item that is" if len(mine) == 1 else f"{len(mine)} items that are"
+            left = items_words(len(mine), "that is", "that are")
             message = f"{left} covered no more could be put to sleep by a late request."
             raise Underway(message, retry_after=executor.lingers - waited)
 
@@ -336,11 +338,7 @@ class Runner:
         await together(map(one, items))
 
     async def _end(
-        self,
-        executor: Executor,
-        job: Job,
-        operation: Operation,
-        progress: Progress,
+        self, executor: Executor, job: Job, operation: Operation, progress: Progress
     ) -> SliceResult:
         if (patience := executor.patience(job)) is not None:
             progress.settling = await self._unsettled(executor, job, operation, progress)
@@ -349,24 +347,14 @@ class Runner:
             waited = (job.now - progress.settles_since).total("seconds")
             if progress.settling and waited >= patience:
                 names = ", ".join(item.key for item in progress.settling[:MOST_NAMED])
-                late = "1 item has" if len(progress.settling) == 1 else f"{len(progress.settling)} items have"
+                late = items_words(len(progress.settling), "has", "have")
                 message = f"{late} not settled within {patience:g} s: {names}."
                 return SliceResult(TargetOutcome(state="failed", items=progress.items, message=message))
             if progress.settling:
-                waits = "1 item" if len(progress.settling) == 1 else f"{len(progress.settling)} items"
-                message = f"Waiting for {waits} to settle."
+                message = f"Waiting for {items_words(len(progress.settling))} to settle."
                 working = TargetOutcome(state="working", items=progress.items, message=message)
                 return SliceResult(working, min(SETTLE_SECONDS, patience - waited))
-        state = "asleep" if operation == "Sleep" else "awake"
-        message = f"{'1 item is' if progress.done == 1 else f'{progress.done} items are'} {state}."
-        if notes := progress.all_notes:
-            message += f" {notes}"
-        elif operation == "Wake" and not progress.done:
-            message = "Nothing of it was asleep."
-        elif not progress.done:
-            message = "Nothing was found that could sleep. If that is a surprise, check its parameters."
-        done = TargetOutcome(state="done", items=progress.items, message=message, saving=progress.saving)
-        return SliceResult(done)
+        return SliceResult(finished(operation, progress))
 
     async def _unsettled(
         self, executor: Executor, job: Job, operation: Operation, progress: Progress

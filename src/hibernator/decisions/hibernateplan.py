@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 import msgspec
-from whenever import Instant, TimeDelta
+from whenever import Instant
 
 from hibernator.api.planstatus import (
     MOST_RECENT,
@@ -28,7 +28,6 @@ from hibernator.decisions.hibernateplan_case import (
     LONGEST_SECONDS,
     MISTAKE_SECONDS,
     MOST_EXCEPTIONS,
-    REST_SECONDS,
     RETRY,
     Decision,
     Run,
@@ -39,14 +38,13 @@ from hibernator.decisions.hibernateplan_case import (
     is_suspended,
 )
 from hibernator.decisions.hibernateplan_journal import news_of
-from hibernator.decisions.hibernateplan_order import LONGEST_PAUSE, OVER, cut_off, due_at, order, startable
+from hibernator.decisions.hibernateplan_order import OVER, cut_off, due_at, order, startable
+from hibernator.decisions.hibernateplan_reopen import UNDONE, once_more_at, opened_again, rested_at
 from hibernator.decisions.hibernateplan_status import (
     begin,
     finish,
     fold,
     hourly,
-    last_operation,
-    last_result,
     reopen,
     standing,
     started,
@@ -57,7 +55,6 @@ from hibernator.decisions.hibernateplan_status import (
 from hibernator.decisions.hibernateplan_words import Summary, conditions, notices, phase
 from hibernator.decisions.journal import noted
 
-_UNDONE: Final = frozenset({"Failed", "Aborted"})
 _replace = msgspec.structs.replace
 
 
@@ -151,7 +148,7 @@ def _move(seen: Seen, status: HibernatePlanStatus, wanted: Rest, now: Instant) -
         sleepers = [name for name in names if name in asleep]
         others = [name for name in names if name not in asleep]
         status = begin(status, "Wake", [*removed, *sleepers], others, now)
-    elif operation is None and (again := _again(seen, status, now) or _unknown(seen, status)):
+    elif operation is None and (again := opened_again(seen, status, now) or _unknown(seen, status)):
         status = reopen(status, again, now)
     status = _fitting(seen, status)
     status = _replace(status, retried=seen.plan.metadata.annotations.get(RETRY, status.retried)[:64])
@@ -174,48 +171,8 @@ def _sleepers(seen: Seen, status: HibernatePlanStatus) -> frozenset[str]:
     """
     begun = [target for target in status.targets if target.attempts]
     if standing(status, seen.kept) == "Awake":
-        return seen.kept | {target.name for target in begun if target.state in _UNDONE}
+        return seen.kept | {target.name for target in begun if target.state in UNDONE}
     return seen.kept | {target.name for target in begun if target.items is None or target.items.total}
-
-
-def _again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> tuple[str, ...]:
-    """The targets that the last operation is not over for.
-
-    Because a user says so, or changed the spec, because it was long ago that they could not be woken, or
-    because other items of them are to sleep by now.
-    """
-    plan = seen.plan
-    asked = plan.metadata.annotations.get(RETRY, status.retried)[:64] != status.retried
-    changed = status.observed_generation != plan.metadata.generation
-    once_more = _once_more_at(status)
-    if not status.history:
-        return ()
-    if not (asked or changed or (once_more and _is_over(LONGEST_PAUSE, once_more, now))):
-        return _due(seen, status, now)
-    failed = [target.name for target in status.targets if target.state in _UNDONE]
-    if standing(status, seen.kept) == "Awake" or not changed:
-        return tuple(failed)
-    names = [target.name for target in plan.spec.targets]
-    removed = sorted(seen.kept - set(names))
-    known = states(status)
-    return (
-        *removed,
-        *(name for name in names if name in failed or name in seen.changed or name not in known),
-    )
-
-
-def _due(seen: Seen, status: HibernatePlanStatus, now: Instant) -> tuple[str, ...]:
-    """Of a sleeping plan, the targets of which something falls asleep later or is woken sooner than the rest.
-
-    Not those that failed: they would fail again, at once and for ever. And not again at once: a user who
-    may edit one workload could keep a plan of many namespaces busy with its annotation.
-    """
-    rested = _rested_at(status)
-    if standing(status, seen.kept) == "Awake" or (rested and not _is_over(REST_SECONDS, rested, now)):
-        return ()
-    known = states(status)
-    names = [target.name for target in seen.plan.spec.targets if target.name in seen.due]
-    return tuple(name for name in names if name in known and known[name].state == "Completed")
 
 
 def _unknown(seen: Seen, status: HibernatePlanStatus) -> tuple[str, ...]:
@@ -238,26 +195,6 @@ def _fitting(seen: Seen, status: HibernatePlanStatus) -> HibernatePlanStatus:
     if not surplus:
         return status
     return _replace(status, targets=tuple(target for target in status.targets if target.name not in surplus))
-
-
-def _is_over(pause: float, end: Instant, now: Instant) -> bool:
-    """Whether a pause is over. More than all of it is left only if the clock was set back."""
-    return not 0 < (end - now).total("seconds") <= pause
-
-
-def _rested_at(status: HibernatePlanStatus) -> Instant | None:
-    result = last_result(status)
-    return Instant(result.finished_at).add(seconds=REST_SECONDS) if result and result.finished_at else None
-
-
-def _once_more_at(status: HibernatePlanStatus) -> Instant | None:
-    """When a waking that failed for good begins again: nothing may sleep on for want of a command."""
-    result = last_result(status)
-    over = status.current_operation is None and last_operation(status) == "Wake" and result is not None
-    undone = any(target.state in _UNDONE and target.attempts for target in status.targets)
-    if not over or not undone or result is None or result.finished_at is None:
-        return None
-    return Instant(result.finished_at) + TimeDelta(seconds=LONGEST_PAUSE)
 
 
 def _without_removed(seen: Seen, status: HibernatePlanStatus) -> HibernatePlanStatus:
@@ -381,7 +318,7 @@ def _look_again(seen: Seen, status: HibernatePlanStatus, now: Instant) -> float:
     What was due before waits for something other than time: for room, or for the end of a suspension.
     """
     moments = [due_at(target) for target in status.targets if status.current_operation]
-    moments += [_once_more_at(status), seen.due_at, _rested_at(status) if seen.due else None]
+    moments += [once_more_at(status), seen.due_at, rested_at(status) if seen.due else None]
     if seen.clock:
         moments.append(seen.clock.until)
     if is_suspended(seen.plan, now) and seen.plan.spec.suspend_until:

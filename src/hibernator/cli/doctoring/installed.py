@@ -118,7 +118,7 @@ def _bindings(installation: InstalledOperator) -> Iterator[dict[str, Any]]:
     return (each for each in shipped(installation.home) if each["kind"].endswith("Binding"))
 
 
-async def plugins(_patient: InstalledOperator | None = None) -> Findings:
+async def plugins(_installation: InstalledOperator | None = None) -> Findings:
     """The executors of other packages, as they are where this command runs: in the pod, the operator's."""
     from hibernator.executors.plugins import plugins as found
 
