@@ -20,6 +20,7 @@ from hibernator.api.cloudprovider import PROVIDERS
 from hibernator.api.core import CONFIG_MAPS
 from hibernator.api.hibernateplan import PLANS
 from hibernator.api.k8scluster import CLUSTERS
+from hibernator.api.planstatus import TargetStatus
 from hibernator.api.scheduleexception import EXCEPTIONS
 from hibernator.audit.trail import Trail
 from hibernator.decisions.hibernateplan_restore import LABEL as RESTORE_DATA
@@ -294,7 +295,13 @@ class Night:
             assert not awake, f"{at}awake at night: {awake}; {said}"
             assert all(LABEL in one["labels"] for one in found.values()), f"{at}no label; {said}"
             assert status.phase == "Hibernated", f"{at}{status.phase}; {said}"
-        assert {one.attempts or 1 for one in status.targets} <= {1}, f"{at}it has cost attempts; {said}"
+        tried = {one.message for plan in self.blow.plans for one in plan.status.targets if _is_retried(one)}
+        attempts = {one.attempts or 1 for one in status.targets}
+        assert attempts <= {1}, f"{at}it has cost attempts: {' '.join(tried)} {said}"
+
+
+def _is_retried(target: TargetStatus) -> bool:
+    return target.state == "Pending" and bool(target.attempts)
 
 
 def _shown(found: AnyObject) -> dict[str, Any]:
