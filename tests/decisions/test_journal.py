@@ -37,6 +37,14 @@ def test_an_outage_without_end_costs_the_oldest_entries() -> None:
     assert [journal[0].number, len(journal)] == [4, MOST_UNRECORDED]
 
 
+def test_long_messages_of_a_long_outage_stay_below_what_the_api_server_stores() -> None:
+    """A status that is too large is refused for ever, and its object stands still."""
+    journal = noted((), [News("scaled", "é" * 5000)] * MOST_UNRECORDED, (), NOW)
+    assert len(msgspec.json.encode(journal)) < 410_000
+    assert journal[-1].number == MOST_UNRECORDED
+    assert len(journal) > 40
+
+
 def test_a_message_is_cut_to_what_the_api_server_takes() -> None:
     assert len(noted((), [News("scaled", "m" * 5000)], (), NOW)[0].message) == 4096
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from msgspec import to_builtins
+from msgspec import json, to_builtins
 from whenever import Instant
 
 from hibernator.api.kind import DOMAIN
@@ -36,7 +36,8 @@ USER: Final = "user"
 CHANNEL: Final = "channel"
 BEHALF: Final = "onBehalfOf"  # for whom a deputy decided
 
-_LONGEST = 4096
+_LONGEST: Final = 4096
+_MOST_BYTES: Final = 400_000  # of all entries; the API server stores 1.5 MB, and that is not all of a status
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,19 @@ def noted(
     known = journal_or(journal, story)
     last = known[-1].number if known else 0
     numbered = (_numbered(one, last + place, now) for place, one in enumerate(fresh, 1))
-    return (*(one for one in known if one.number not in recorded), *numbered)[-MOST_UNRECORDED:]
+    return _fitting([*(one for one in known if one.number not in recorded), *numbered])
+
+
+def _fitting(journal: Sequence[Transition]) -> tuple[Transition, ...]:
+    """The newest entries, as many as the API server takes; at least one."""
+    kept: list[Transition] = []
+    size = 0
+    for one in reversed(journal[-MOST_UNRECORDED:]):
+        size += len(json.encode(one))
+        if kept and size > _MOST_BYTES:
+            break
+        kept.append(one)
+    return tuple(reversed(kept))
 
 
 def journal_or(journal: Sequence[Transition], story: Iterable[News]) -> tuple[Transition, ...]:
