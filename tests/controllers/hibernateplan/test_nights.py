@@ -4,6 +4,7 @@ import asyncio
 import json
 
 from hibernator.controllers.metrics import OPERATIONS
+from hibernator.decisions.sleepmark import LABEL, MARK
 from support.clock import ManualClock
 from support.plan_scenes import EVENING, MORNING, PlanScene, every_kind, noop, plan, workloads
 from support.scaler_scenes import WEEKDAYS, scaler, workload
@@ -101,7 +102,7 @@ async def test_what_wakes_things_is_written_before_anything_sleeps(scene: PlanSc
     ]
 
 
-async def test_restore_data_that_someone_spoiled_is_told_and_used_once_it_is_mended(
+async def test_where_the_marks_are_gone_spoiled_restore_data_is_told_and_used_once_it_is_mended(
     scene: PlanScene,
 ) -> None:
     scene.create(workload(replicas=2), plan(workloads("shop", scene.namespace)))
@@ -110,6 +111,8 @@ async def test_restore_data_that_someone_spoiled_is_told_and_used_once_it_is_men
     name = "hibernator-restore-nights.shop.0"
     whole = scene.one("ConfigMap", name)["data"]["items.json"]
     edit(scene, name, "{")
+    scene.cluster.kubectl("annotate", "deployment", "web", "-n", scene.namespace, f"{MARK}-")
+    scene.cluster.kubectl("label", "deployment", "web", "-n", scene.namespace, f"{LABEL}-")
     async with scene.operator(ManualClock(MORNING)) as run:
         assert scene.phase() == "Error"
         assert scene.replicas() == 0
